@@ -1,0 +1,448 @@
+# The whole build of cloche. `make help` lists what it can do.
+#
+# ./configure writes config.mk (and config.h) into the folder where it is called, with a link to this file beside them;
+# everything built goes below out/ in that folder. MODE chooses how:
+#     release   optimised, hardened: what is installed (the default)
+#     debug     for gdb
+#     asan      AddressSanitizer and UBSan, for the unit tests
+# out/MODE/ holds the three programs side by side, where cloche finds its helpers.
+
+-include config.mk
+
+srcdir ?= .
+MODE ?= release
+
+# --- what is made of what: one module a line, sorted -------------------------------------------------------------------
+
+BASE_MODS = \
+	runtime/base/buf \
+	runtime/base/err \
+	runtime/base/fd \
+	runtime/base/fdpass \
+	runtime/base/jsonw \
+	runtime/base/opt \
+	runtime/base/str \
+	runtime/base/utf8
+
+SPEC_MODS = \
+	runtime/spec/spec
+
+KERN_MODS = \
+	runtime/kern/caps \
+	runtime/kern/mountapply \
+	runtime/kern/mountplan \
+	runtime/kern/netns \
+	runtime/kern/seccomp \
+	runtime/kern/userns
+
+LIFE_MODS = \
+	runtime/life/child \
+	runtime/life/env \
+	runtime/life/host \
+	runtime/life/launch \
+	runtime/life/probe \
+	runtime/life/spawnmsg \
+	runtime/life/supervise \
+	runtime/life/userns_diagnose \
+	runtime/life/workspace
+
+CLI_MODS = \
+	runtime/cli/cmd_doctor \
+	runtime/cli/cmd_mcp \
+	runtime/cli/cmd_run \
+	runtime/cli/options \
+	runtime/cli/setters \
+	runtime/cli/setters_mount
+
+INIT_MODS = \
+	runtime/init/command \
+	runtime/init/request \
+	runtime/init/serve \
+	runtime/init/server \
+	runtime/init/single
+
+MCP_MODS = \
+	mcp/atomic \
+	mcp/batch \
+	mcp/call \
+	mcp/capture \
+	mcp/dirlist \
+	mcp/frame \
+	mcp/glob \
+	mcp/initc \
+	mcp/log \
+	mcp/loop \
+	mcp/method \
+	mcp/out \
+	mcp/registry \
+	mcp/rpc \
+	mcp/scan \
+	mcp/schema \
+	mcp/server \
+	mcp/session \
+	mcp/text \
+	mcp/tool \
+	mcp/tool_list_directory \
+	mcp/tool_search_workspace \
+	mcp/work \
+	mcp/ws
+
+# The files with main(): linked into their program only, never into a test.
+CLI_MAIN = runtime/cli/main
+INIT_MAIN = runtime/init/main
+MCP_MAIN = mcp/main
+
+# libcheck programs; the folder says which layers they are linked with.
+UNIT_TESTS = \
+	tests/mcp/capture_test \
+	tests/mcp/frame_test \
+	tests/mcp/out_test \
+	tests/mcp/rpc_test \
+	tests/mcp/scan_test \
+	tests/mcp/schema_test \
+	tests/runtime/base/buf_test \
+	tests/runtime/base/err_test \
+	tests/runtime/base/fd_test \
+	tests/runtime/base/fdpass_test \
+	tests/runtime/base/opt_test \
+	tests/runtime/base/str_test \
+	tests/runtime/base/utf8_test
+
+# Built-in system-call filters: profiles/seccomp/NAME.json becomes gen/filter_NAME.h with the symbol filter_NAME.
+FILTERS = \
+	default \
+	server
+
+# Test programs without libcheck, which print TAP or help a script: NAME_MODS is what one is made of beside its own file.
+TEST_PROGS = \
+	tests/filter/compiler \
+	tests/filter/live \
+	tests/filter/tables \
+	tests/helpers/try_syscall \
+	tests/helpers/with_filter \
+	tests/mcp/fakeinit
+compiler_MODS = tests/filter/bpf_sim tools/build/filter_code tools/build/filter_profile
+tables_MODS = $(compiler_MODS)
+live_MODS = tests/helpers/syscall_cases
+try_syscall_MODS = tests/helpers/syscall_cases
+compiler_LIBS = $(SECCOMP_LIBS) $(CJSON_LIBS)
+tables_LIBS = $(compiler_LIBS)
+live_LIBS = -pthread
+# Runs inside a sandbox, whatever that holds.
+try_syscall_LIBS = $(STATIC)
+
+TEST_PROG_MODS = $(sort $(foreach prog,$(TEST_PROGS),$($(notdir $(prog))_MODS)))
+
+# gen-filter compiles the filters, at build time; nothing of it ships.
+GEN_FILTER_MODS = \
+	runtime/base/buf \
+	runtime/base/err \
+	runtime/base/fd \
+	tools/build/filter_code \
+	tools/build/filter_profile \
+	tools/build/gen-filter
+
+MAN_PAGES = $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/docs/man/*.[1-8])))
+PROFILES = $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/profiles/*.json $(srcdir)/profiles/seccomp/*.json)))
+
+LAYERS = base spec kern life cli init mcp
+base_MODS = $(BASE_MODS)
+spec_MODS = $(SPEC_MODS)
+kern_MODS = $(KERN_MODS)
+life_MODS = $(LIFE_MODS)
+cli_MODS = $(CLI_MODS)
+init_MODS = $(INIT_MODS)
+mcp_MODS = $(MCP_MODS)
+MAINS = $(CLI_MAIN) $(INIT_MAIN) $(MCP_MAIN)
+PROGRAM_MODS = $(foreach layer,$(LAYERS),$($(layer)_MODS)) $(MAINS)
+
+# --- folders and flags -------------------------------------------------------------------------------------------------
+
+O = out/$(MODE)
+OBJ = $(O)/obj
+GEN = out/gen
+
+ifneq ($(filter-out release debug asan,$(MODE)),)
+$(error MODE=$(MODE) is not a build mode: use release, debug or asan)
+endif
+
+release_CFLAGS = -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 $(HARDENING)
+debug_CFLAGS = -Og -g3 $(HARDENING)
+asan_CFLAGS = -O1 -g3 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# The instrumentation makes paths that no source line has; these two warnings then speak about it, not about us.
+asan_CFLAGS += -Wno-null-dereference -Wno-stringop-overflow
+asan_LDFLAGS = -fsanitize=address,undefined
+
+ALL_CPPFLAGS = -include config.h -iquote out -iquote $(srcdir) $(CPPFLAGS)
+ALL_CFLAGS = -std=gnu17 -fPIE -fno-common -fno-strict-aliasing -fvisibility=hidden -ffile-prefix-map=$(srcdir)/= \
+	$(WARNINGS) $(ERRORS) $($(MODE)_CFLAGS) $(CAP_CFLAGS) $(CFLAGS)
+ALL_LDFLAGS = $(LINK_HARDENING) $($(MODE)_LDFLAGS) $(LDFLAGS)
+COMPILE = $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)
+
+# The launcher and init are waited for at every start: they are linked statically, with musl where configure found it, from
+# objects of their own (docs/decisions/0002). The sanitizers need shared libraries and the compiler's own C library.
+STATIC = -static-pie
+START_OBJ = $(O)/obj-start
+START_COMPILE = $(START_CC) $(START_CPPFLAGS) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -ffunction-sections -fdata-sections
+START_LDFLAGS = $(START_LINK) $(ALL_LDFLAGS) -Wl,--gc-sections
+START_LIBS = $(START_CAP) $(START_LINK_END)
+ifeq ($(MODE),asan)
+STATIC = -pie
+START_CC = $(CC)
+START_CPPFLAGS =
+START_LDFLAGS = -pie $(ALL_LDFLAGS)
+START_LIBS = $(CAP_LIBS)
+endif
+
+INSTALL = install
+Q = @
+ifeq ($(V),1)
+Q =
+endif
+say = @printf '  %-8s %s\n'
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all check check-unit check-system check-e2e check-filter check-headers check-layers check-style check-lists lint \
+	analyze unit-tests list-unit-tests test-progs install uninstall dist clean distclean help configured FORCE
+
+PROGRAMS = $(if $(CLI_MAIN),$(O)/cloche) $(if $(INIT_MAIN),$(O)/cloche-init) $(if $(MCP_MAIN),$(O)/cloche-mcp)
+lib = $(foreach layer,$(1),$(OBJ)/lib$(layer).a)
+
+all: $(PROGRAMS)
+
+help:
+	@echo 'make [all]          the three programs, in out/$(MODE)/ (MODE=release|debug|asan, V=1 shows the commands)'
+	@echo 'make check          all tests that need no second user: unit, filter, system, e2e, headers, layers, style, lint'
+	@echo 'make check-NAME     one of them: unit system e2e filter headers layers style lists'
+	@echo 'make lint           shell scripts, man pages, static analysis;  make analyze: the slow compiler analysis'
+	@echo 'make install        with DESTDIR, prefix, bindir, libexecdir, datadir, mandir;  make uninstall'
+	@echo 'make dist           a source archive with configure;  make clean, make distclean'
+	@echo 'make compile_commands.json   for editors and clang-tidy'
+
+configured:
+	@test -f config.mk || { echo 'make: not configured: run ./tools/bootstrap && ./configure first' \
+		'(or ./tools/quickstart, which does everything)' >&2; exit 1; }
+
+# --- compiling and linking ---------------------------------------------------------------------------------------------
+
+# Holds the commands of the last build: whatever changes in them rebuilds everything in that mode.
+$(O)/.flags: FORCE | configured
+	@mkdir -p $(@D)
+	@echo '$(COMPILE) $(START_COMPILE) $(START_LDFLAGS)' | cmp -s - $@ || \
+		echo '$(COMPILE) $(START_COMPILE) $(START_LDFLAGS)' > $@
+
+$(OBJ)/%.o: $(srcdir)/%.c $(O)/.flags config.h
+	$(say) CC $*.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(COMPILE) $(EXTRA_$(firstword $(subst /, ,$*))) -MMD -MP -c -o $@ $<
+EXTRA_mcp = $(CJSON_CFLAGS)
+EXTRA_tests = $(CJSON_CFLAGS) $(CHECK_CFLAGS)
+EXTRA_tools = $(CJSON_CFLAGS) $(SECCOMP_CFLAGS)
+
+$(START_OBJ)/%.o: $(srcdir)/%.c $(O)/.flags config.h
+	$(say) CC $*.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(START_COMPILE) -MMD -MP -c -o $@ $<
+
+define archive_rule
+$(OBJ)/lib$(1).a: $($(1)_MODS:%=$(OBJ)/%.o) $(O)/.flags $(srcdir)/Makefile
+	$(Q)rm -f $$@
+	$(Q)$(AR) rcs $$@ $($(1)_MODS:%=$(OBJ)/%.o)
+endef
+$(foreach layer,$(LAYERS),$(eval $(call archive_rule,$(layer))))
+
+# Unused functions fall out of the link by themselves (--gc-sections), so whole layers are named.
+CLOCHE_PARTS = $(CLI_MAIN) $(CLI_MODS) $(LIFE_MODS) $(KERN_MODS) $(SPEC_MODS) $(BASE_MODS)
+$(O)/cloche: $(CLOCHE_PARTS:%=$(START_OBJ)/%.o) $(srcdir)/Makefile
+	$(say) LINK $@
+	$(Q)$(START_CC) $(ALL_CFLAGS) $(START_LDFLAGS) -o $@ $(CLOCHE_PARTS:%=$(START_OBJ)/%.o) $(START_LIBS)
+
+INIT_PARTS = $(INIT_MAIN) $(INIT_MODS) $(KERN_MODS) $(SPEC_MODS) $(BASE_MODS)
+$(O)/cloche-init: $(INIT_PARTS:%=$(START_OBJ)/%.o) $(srcdir)/Makefile
+	$(say) LINK $@
+	$(Q)$(START_CC) $(ALL_CFLAGS) $(START_LDFLAGS) -o $@ $(INIT_PARTS:%=$(START_OBJ)/%.o) $(START_LIBS)
+
+# Of kern/, the server takes the loader of its own system-call filter.
+MCP_PARTS = $(MCP_MAIN:%=$(OBJ)/%.o) $(call lib,mcp kern spec base)
+$(O)/cloche-mcp: $(MCP_PARTS)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -pthread -o $@ $(MCP_PARTS) $(CJSON_LIBS)
+
+# --- generated headers -------------------------------------------------------------------------------------------------
+
+GEN_HEADERS = $(GEN)/host_etc.h $(GEN)/loopback.h $(FILTERS:%=$(GEN)/filter_%.h)
+
+# Programs that run here while building have their own objects, the same in every mode.
+TOOL_COMPILE = $(CC) $(ALL_CPPFLAGS) -std=gnu17 -O1 -g $(WARNINGS) $(ERRORS) $(CJSON_CFLAGS) $(SECCOMP_CFLAGS) $(NL_CFLAGS) $(CFLAGS)
+out/build/%.o: $(srcdir)/%.c config.h
+	$(say) CC '$*.c (build tool)'
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TOOL_COMPILE) -MMD -MP -c -o $@ $<
+
+out/build/gen-filter: $(GEN_FILTER_MODS:%=out/build/%.o)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(SECCOMP_LIBS) $(CJSON_LIBS)
+
+out/build/gen-loopback: out/build/tools/build/gen-loopback.o
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(NL_LIBS)
+
+$(GEN)/loopback.h: out/build/gen-loopback
+	$(say) GEN $@
+	$(Q)mkdir -p $(@D)
+	$(Q)out/build/gen-loopback > $@
+
+$(GEN)/filter_%.h: $(srcdir)/profiles/seccomp/%.json out/build/gen-filter
+	$(say) FILTER $*
+	$(Q)mkdir -p $(@D)
+	$(Q)out/build/gen-filter $< filter_$* > $@
+
+# What of the host's /etc is visible inside: lines `NAME  # reason`.
+$(GEN)/host_etc.h: $(srcdir)/rootfs/host-etc.list
+	$(say) GEN $@
+	$(Q)mkdir -p $(@D)
+	$(Q)awk 'BEGIN { print "/* Made from rootfs/host-etc.list. */"; print "static const char *const host_etc[] = {" } \
+		{ sub(/[ \t]*#.*/, "") } NF { printf "\t\"%s\",\n", $$1 } END { print "};" }' $< > $@
+
+# Needed before the first compilation writes down who includes what.
+$(PROGRAM_MODS:%=$(OBJ)/%.o) $(PROGRAM_MODS:%=$(START_OBJ)/%.o) $(UNIT_TESTS:%=$(OBJ)/%.o) \
+	$(TEST_PROGS:%=$(OBJ)/%.o): | $(GEN_HEADERS)
+
+# --- tests -------------------------------------------------------------------------------------------------------------
+
+check: check-lists check-layers check-style check-headers lint check-unit check-filter check-system check-e2e
+
+# A unit test is linked with the layers up to its own.
+below_base = base
+below_spec = spec base
+below_kern = kern spec base
+below_life = life kern spec base
+below_cli = cli life kern spec base
+below_init = init kern spec base
+below_mcp = mcp spec base
+layer_of = $(if $(filter tests/mcp/%,$(1)),mcp,$(word 3,$(subst /, ,$(1))))
+
+define unit_test_rule
+$(O)/$(1): $(OBJ)/$(1).o $(call lib,$(below_$(call layer_of,$(1))))
+	$(say) LINK $$@
+	$(Q)mkdir -p $$(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $$@ $$^ $(CHECK_LIBS) -pthread \
+		$(if $(filter tests/mcp/%,$(1)),$(CJSON_LIBS),$(CAP_LIBS))
+endef
+$(foreach test,$(UNIT_TESTS),$(eval $(call unit_test_rule,$(test))))
+
+unit-tests: $(if $(filter yes,$(HAVE_CHECK)),$(UNIT_TESTS:%=$(O)/%))
+	@test '$(HAVE_CHECK)' = yes || { echo 'make: the unit tests need the library check:' \
+		'apt-get install check, then run ./configure again' >&2; exit 1; }
+
+check-unit: unit-tests
+	$(Q)$(srcdir)/tools/run-tests --title 'unit ($(MODE))' $(UNIT_TESTS:%=$(O)/%)
+
+list-unit-tests:
+	@printf '%s\n' $(UNIT_TESTS:%=$(O)/%)
+
+# Whole programs, the filters and the MCP conversation: as the calling user; tools/check runs them as root and as another user.
+TEST_ENV = CLOCHE=$(abspath $(O)/cloche) TEST_WITH_FILTER=$(abspath $(O)/tests/helpers/with_filter) \
+	TEST_TRY_SYSCALL=$(abspath $(O)/tests/helpers/try_syscall) TEST_FAKEINIT=$(abspath $(O)/tests/mcp/fakeinit)
+check-system: all test-progs
+	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --title system $(sort $(wildcard $(srcdir)/tests/system/*.sh))
+
+define test_prog_rule
+$(O)/$(1): $(OBJ)/$(1).o $($(notdir $(1))_MODS:%=$(OBJ)/%.o) $(call lib,kern spec base)
+	$(say) LINK $$@
+	$(Q)mkdir -p $$(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $$@ $$^ $($(notdir $(1))_LIBS)
+endef
+$(foreach prog,$(TEST_PROGS),$(eval $(call test_prog_rule,$(prog))))
+
+test-progs: $(TEST_PROGS:%=$(O)/%)
+check-filter: test-progs
+	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --title 'filter ($(MODE))' \
+		'$(O)/tests/filter/tables $(srcdir)/tests/filter' \
+		'$(O)/tests/filter/compiler $(FILTERS:%=$(srcdir)/profiles/seccomp/%.json)' \
+		$(O)/tests/filter/live $(srcdir)/tests/filter/workloads.sh
+
+check-e2e: all
+	$(Q)test -d $(srcdir)/tests/e2e/node_modules || npm --prefix $(srcdir)/tests/e2e ci --no-audit --no-fund --ignore-scripts
+	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --title e2e $(srcdir)/tools/run-e2e
+
+# Every header compiles alone.
+HEADERS = $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/runtime/*/*.h $(srcdir)/mcp/*.h $(srcdir)/tests/harness/*.h)))
+check-headers: $(HEADERS:%=$(OBJ)/%.ok)
+$(OBJ)/%.h.ok: $(srcdir)/%.h $(O)/.flags config.h | $(GEN_HEADERS)
+	$(say) HEADER $*.h
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '#include "$*.h"' | $(COMPILE) $(CJSON_CFLAGS) $(CHECK_CFLAGS) -Wno-unused -fsyntax-only -x c -
+	$(Q)touch $@
+
+check-layers check-style lint:
+	$(Q)$(srcdir)/tools/$@
+
+# Every source file below runtime/ and mcp/ is in a list above, and every unit test.
+check-lists:
+	$(Q)$(srcdir)/tools/check-lists $(PROGRAM_MODS) $(UNIT_TESTS)
+
+# gcc's own path analysis: minutes, and worth it before a release.
+analyze: | $(GEN_HEADERS)
+	$(Q)for mod in $(PROGRAM_MODS); do echo "  ANALYZE  $$mod.c"; \
+		$(COMPILE) $(CJSON_CFLAGS) -fanalyzer -c -o /dev/null $(srcdir)/$$mod.c || exit 1; done
+
+compile_commands.json: Makefile config.mk
+	$(Q){ sep='['; for mod in $(PROGRAM_MODS) $(UNIT_TESTS); do \
+		printf '%s\n{"directory": "%s", "file": "%s", "command": "%s"}' "$$sep" '$(CURDIR)' '$(abspath $(srcdir))'/$$mod.c \
+			"$(COMPILE) $(CJSON_CFLAGS) $(CHECK_CFLAGS) -c -o $(OBJ)/$$mod.o $(abspath $(srcdir))/$$mod.c"; \
+		sep=','; done; printf '\n]\n'; } > $@
+
+# --- installing and packing --------------------------------------------------------------------------------------------
+
+install: all
+	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libexecdir)/cloche $(DESTDIR)$(datadir)/cloche/seccomp
+	$(Q)$(INSTALL) -m 755 $(O)/cloche $(DESTDIR)$(bindir)/cloche
+	$(Q)$(INSTALL) -m 755 $(O)/cloche-init $(O)/cloche-mcp $(DESTDIR)$(libexecdir)/cloche/
+	$(Q)for f in $(PROFILES); do $(INSTALL) -m 644 $(srcdir)/$$f $(DESTDIR)$(datadir)/cloche/$${f#profiles/} || exit 1; done
+	$(Q)for f in $(MAN_PAGES); do $(INSTALL) -D -m 644 $(srcdir)/$$f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/} || exit 1; done
+	@echo 'installed $(DESTDIR)$(bindir)/cloche'
+
+uninstall: configured
+	$(Q)rm -f $(DESTDIR)$(bindir)/cloche
+	$(Q)for f in $(MAN_PAGES); do rm -f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}; done
+	$(Q)rm -rf $(DESTDIR)$(libexecdir)/cloche $(DESTDIR)$(datadir)/cloche
+
+# Of the last commit, with configure, so that a reader needs no autoconf.
+DIST = cloche-$(VERSION)
+dist: configured
+	$(Q)cd $(srcdir) && ./tools/bootstrap
+	$(Q)git -C $(srcdir) archive --prefix=$(DIST)/ -o $(CURDIR)/$(DIST).tar HEAD
+	$(Q)tar -rf $(DIST).tar --owner=0 --group=0 --transform='s,^,$(DIST)/,' -C $(srcdir) configure
+	$(Q)gzip -9nf $(DIST).tar
+	@echo '$(DIST).tar.gz'
+
+clean:
+	$(Q)rm -rf out compile_commands.json
+
+# In a build folder the Makefile is a link that configure made.
+distclean: clean
+	$(Q)rm -f config.mk config.h config.log config.status
+	$(Q)if test -L Makefile; then rm -f Makefile; fi
+
+# --- when the build's own description changes --------------------------------------------------------------------------
+
+# Only in a git checkout: files of an archive have equal times, and its reader may have no autoconf.
+ifneq ($(wildcard config.status),)
+ifneq ($(wildcard $(srcdir)/.git),)
+$(srcdir)/configure: $(srcdir)/configure.ac $(srcdir)/tools/build/probes.m4
+	$(Q)$(srcdir)/tools/bootstrap
+config.status: $(srcdir)/configure
+	$(Q)./config.status --recheck
+endif
+config.mk: $(srcdir)/tools/build/config.mk.in config.status
+	$(Q)./config.status $@
+config.h: $(srcdir)/tools/build/config.h.in config.status
+	$(Q)./config.status $@ && touch $@
+endif
+
+-include $(patsubst %,$(START_OBJ)/%.d,$(PROGRAM_MODS))
+-include $(patsubst %,$(OBJ)/%.d,$(PROGRAM_MODS) $(UNIT_TESTS) $(TEST_PROGS) $(TEST_PROG_MODS)) $(GEN_FILTER_MODS:%=out/build/%.d)

@@ -1,0 +1,23 @@
+/*
+ * Elapsed time on the monotonic clock.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+static inline struct timespec clock_now(void)
+{
+	struct timespec now;
+
+	(void) clock_gettime(CLOCK_MONOTONIC, &now);
+	return now;
+}
+
+/* Microseconds since @start (a clock_now()). */
+static inline uint64_t clock_us_since(const struct timespec *start)
+{
+	struct timespec now = clock_now();
+
+	return (uint64_t) ((now.tv_sec - start->tv_sec) * 1000000 + (now.tv_nsec - start->tv_nsec) / 1000);
+}

@@ -1,0 +1,95 @@
+/*
+ * `cloche doctor`: one line for each layer of isolation on this host.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/base/buf.h"
+#include "runtime/base/fd.h"
+#include "runtime/base/jsonw.h"
+#include "runtime/cli/command.h"
+#include "runtime/cli/options.h"
+#include "runtime/life/probe.h"
+
+enum { OUTPUT_MAX = 64 * 1024, EXIT_WEAKER = 0, EXIT_MISSING = 1 };
+
+static const char *const status_words[] = {
+	[PROBE_ACTIVE] = "active", [PROBE_WEAKER] = "weaker", [PROBE_MISSING] = "missing",
+};
+
+static void write_text(struct buf *out, const struct probe_finding *f, size_t count)
+{
+	for (; count > 0; f++, count--) {
+		buf_addf(out, "%-8s %-20s %s\n", status_words[f->status], f->layer, f->detail);
+		if (f->repair[0])
+			buf_addf(out, "%-8s %-20s repair: %s\n", "", "", f->repair);
+	}
+}
+
+static void write_json(struct buf *out, const struct probe_finding *f, size_t count)
+{
+	buf_add_str(out, "{\"version\":\"" CLOCHE_VERSION "\",\"layers\":[");
+	for (size_t i = 0; i < count; i++) {
+		buf_add_str(out, i ? ",{" : "{");
+		jsonw_name(out, "layer");
+		jsonw_str(out, f[i].layer);
+		jsonw_name(out, "status");
+		jsonw_str(out, status_words[f[i].status]);
+		jsonw_name(out, "detail");
+		jsonw_str(out, f[i].detail);
+		jsonw_name(out, "repair");
+		jsonw_str(out, f[i].repair);
+		buf_add_char(out, '}');
+	}
+	buf_add_str(out, "]}\n");
+}
+
+static enum probe_status worst(const struct probe_finding *f, size_t count)
+{
+	enum probe_status status = PROBE_ACTIVE;
+
+	for (size_t i = 0; i < count; i++)
+		status = MAX(status, f[i].status);
+	return status;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+	static struct probe_finding findings[PROBE_FINDINGS_MAX];
+	static struct options o;
+	_cleanup_buf_ struct buf out = BUF_INIT(OUTPUT_MAX);
+
+	options_init(&o);
+	int operands = opt_parse(options_table, GROUP_DOCTOR, OPT_PERMUTE, &o, argc, argv, err);
+	if (operands < 0)
+		return operands;
+	if (operands > 0)
+		return err_set(err, ERR_USAGE, EINVAL, "doctor takes no argument, but '%s' was given", argv[0]);
+	if (o.help) {
+		cli_print_help(&cmd_doctor);
+		return EXIT_SUCCESS;
+	}
+	size_t count = probe_host(findings, ARRAY_LEN(findings));
+	if (o.json)
+		write_json(&out, findings, count);
+	else
+		write_text(&out, findings, count);
+	int r = buf_error(&out);
+	if (r == 0)
+		r = fd_write_all(STDOUT_FILENO, buf_cstr(&out), out.len);
+	if (r < 0)
+		return err_set(err, ERR_SYSTEM, -r, "cannot print the findings: %m");
+	return worst(findings, count) == PROBE_MISSING ? EXIT_MISSING : EXIT_WEAKER;
+}
+
+const struct cli_command cmd_doctor = {
+	.name = "doctor",
+	.usage = "[--json]",
+	.summary = "say what isolation this host can give, by trying it",
+	.about = "Tries each layer of isolation, starts a sandbox, and prints one line for each: active, weaker (a stand-in holds)\n"
+		 "or missing, with the cause and the repair. The exit status is 0 when a sandbox can be used, 1 when something\n"
+		 "required is missing.\n",
+	.group = GROUP_DOCTOR,
+	.run = run,
+};

@@ -1,0 +1,143 @@
+/*
+ * `cloche mcp`: a sandbox that serves MCP on our standard input and output.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "runtime/base/fd.h"
+#include "runtime/base/str.h"
+#include "runtime/cli/command.h"
+#include "runtime/cli/options.h"
+#include "runtime/life/launch.h"
+#include "runtime/life/supervise.h"
+
+enum { SETTING_TEXT_MAX = 64 };
+
+/* Variables of our own environment that set the server's limits, and its option for each. */
+static const struct {
+	const char *variable;
+	const char *option;
+	uint64_t max;
+} settings[] = {
+	{ "COMMAND_TIMEOUT", "--command-timeout", 86400 },
+	{ "MAX_SEARCH_RESULTS", "--max-search-results", 100000 },
+	{ "MAX_READ_SIZE_BYTES", "--max-read-bytes", (uint64_t) 1 << 30 },
+	{ "MAX_WRITE_SIZE_BYTES", "--max-write-bytes", (uint64_t) 1 << 30 },
+};
+
+static int add_server_arg(struct spec *spec, const char *arg, struct err *err)
+{
+	if (spec->server_arg_count >= SPEC_SERVER_ARGS_MAX)
+		return err_set(err, ERR_USAGE, E2BIG, "too many options for the server");
+	spec->server_args[spec->server_arg_count++] = arg;
+	return 0;
+}
+
+static int add_setting(struct spec *spec, size_t i, struct err *err)
+{
+	const char *value = getenv(settings[i].variable);
+	uint64_t number;
+
+	if (!value || !*value)
+		return 0;
+	if (str_to_uint(value, 1, settings[i].max, &number) < 0)
+		return err_set(err, ERR_USAGE, EINVAL, "the variable %s='%s' is not a number from 1 to %llu: correct it or unset it",
+			       settings[i].variable, value, (unsigned long long) settings[i].max);
+	int r = add_server_arg(spec, settings[i].option, err);
+	return r < 0 ? r : add_server_arg(spec, value, err);
+}
+
+static int add_log_level(struct options *o, struct err *err)
+{
+	static const char *const levels[] = { "debug", "info", "notice", "warning", "error", "critical" };
+	const char *level = o->log_level ? o->log_level : getenv("LOG_LEVEL");
+
+	if (!level || !*level)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+		if (strcasecmp(level, levels[i]) != 0)
+			continue;
+		int r = add_server_arg(&o->spec, "--log-level", err);
+		return r < 0 ? r : add_server_arg(&o->spec, levels[i], err);
+	}
+	return err_set(err, ERR_USAGE, EINVAL,
+		       "the log level '%s' (--log-level or LOG_LEVEL) is unknown: use debug, info, notice, warning, error or critical", level);
+}
+
+static int server_args(struct options *o, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+		int r = add_setting(&o->spec, i, err);
+		if (r < 0)
+			return r;
+	}
+	int r = add_log_level(o, err);
+	if (r == 0 && o->structured_output)
+		r = add_server_arg(&o->spec, "--structured-output", err);
+	return r;
+}
+
+static int take_workspace(struct spec *spec, int operands, char **argv, struct err *err)
+{
+	if (operands > 1)
+		return err_set(err, ERR_USAGE, EINVAL, "one workspace only, but '%s' and '%s' were given", argv[0], argv[1]);
+	if (operands == 0)
+		return 0;
+	if (!argv[0][0])
+		return err_set(err, ERR_USAGE, EINVAL, "the workspace is empty: name a folder");
+	if (spec->workspace != SPEC_WORKSPACE_CWD)
+		return err_set(err, ERR_USAGE, EINVAL, "the workspace is given twice: as '%s' and as a volume at /workspace", argv[0]);
+	spec->workspace = SPEC_WORKSPACE_PATH;
+	spec->workspace_path = argv[0];
+	return 0;
+}
+
+static void greet_people(void)
+{
+	if (isatty(STDIN_FILENO))
+		(void) dprintf(STDERR_FILENO, "cloche: serving MCP on this terminal. This command is meant to be started by an MCP client; "
+					      "end it with Ctrl-D\n");
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+	static struct options o;
+	struct sandbox sandbox = SANDBOX_NONE;
+
+	options_init(&o);
+	int operands = opt_parse(options_table, GROUP_MCP, OPT_PERMUTE, &o, argc, argv, err);
+	if (operands < 0)
+		return operands;
+	if (o.help) {
+		cli_print_help(&cmd_mcp);
+		return EXIT_SUCCESS;
+	}
+	int r = take_workspace(&o.spec, operands, argv, err);
+	if (r < 0 || (r = server_args(&o, err)) < 0)
+		return r;
+	greet_people();
+	r = supervise_block_signals();
+	if (r < 0)
+		return err_set(err, ERR_SYSTEM, -r, "cannot block signals: %m");
+	r = launch_start(&o.spec, NULL, &sandbox, err);
+	if (r >= 0)
+		r = supervise_mcp(&sandbox, err);
+	options_done(&o);
+	return r;
+}
+
+const struct cli_command cmd_mcp = {
+	.name = "mcp",
+	.usage = "[OPTIONS] [WORKSPACE]",
+	.summary = "serve MCP from inside a sandbox, on stdin and stdout",
+	.about = "Starts a sandbox with WORKSPACE (default: the current folder) at /workspace, and in it an MCP server that\n"
+		 "speaks with the client that started this command. When the client closes the connection, everything is gone.\n"
+		 "The variables COMMAND_TIMEOUT (seconds, 60), MAX_SEARCH_RESULTS (50), MAX_READ_SIZE_BYTES (1048576),\n"
+		 "MAX_WRITE_SIZE_BYTES (5242880) and LOG_LEVEL set the server's limits.\n",
+	.group = GROUP_MCP,
+	.run = run,
+};

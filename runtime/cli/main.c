@@ -1,0 +1,138 @@
+/*
+ * `cloche`: finds the sub-command and prints what went wrong. Runs on the host as the invoking user.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/fd.h"
+#include "runtime/cli/command.h"
+#include "runtime/cli/options.h"
+
+enum { HELP_MAX = 64 * 1024, EXIT_OWN_FAILURE = 125 };
+
+const struct cli_command *const cli_commands[] = { &cmd_mcp, &cmd_run, &cmd_doctor, NULL };
+
+/* Prints a text on stdout. A reader that went away is no error of ours. */
+static void print(struct buf *text)
+{
+	if (buf_error(text) || fd_write_all(STDOUT_FILENO, buf_cstr(text), text->len) < 0)
+		_exit(EXIT_OWN_FAILURE);
+}
+
+void cli_print_help(const struct cli_command *command)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(HELP_MAX);
+
+	buf_addf(&out, "Usage: cloche %s %s\n\n%s\nOptions:\n", command->name, command->usage, command->about);
+	opt_help(options_table, command->group, &out);
+	print(&out);
+}
+
+static void print_overview(void)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(HELP_MAX);
+
+	buf_add_str(&out, "Usage: cloche COMMAND [OPTIONS] ...\n\n"
+			  "A rootless sandbox for AI agents, with the MCP server inside it.\n\nCommands:\n");
+	for (const struct cli_command *const *c = cli_commands; *c; c++)
+		buf_addf(&out, "  %-12s %s\n", (*c)->name, (*c)->summary);
+	buf_add_str(&out, "  completion   print a completion script for bash\n"
+			  "\n`cloche COMMAND --help` explains one. The manual: man cloche\n");
+	print(&out);
+}
+
+/* Words for bash: commands first, then each command's options. */
+static void print_completion(void)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(HELP_MAX);
+
+	buf_add_str(&out, "# bash completion for cloche: source <(cloche completion)\n_cloche() {\n"
+			  "\tlocal cur=${COMP_WORDS[COMP_CWORD]} words=\n\tcase ${COMP_WORDS[1]} in\n");
+	for (const struct cli_command *const *c = cli_commands; *c; c++) {
+		_cleanup_buf_ struct buf words = BUF_INIT(HELP_MAX);
+		opt_words(options_table, (*c)->group, &words);
+		buf_addf(&out, "\t%s) words=\"%s\" ;;\n", (*c)->name, buf_cstr(&words));
+	}
+	buf_add_str(&out, "\tesac\n\t[ \"$COMP_CWORD\" -gt 1 ] || words=\"");
+	for (const struct cli_command *const *c = cli_commands; *c; c++)
+		buf_addf(&out, "%s ", (*c)->name);
+	buf_add_str(&out, "completion --help --version\"\n\tcase $cur in\n\t-*) ;;\n\t*) [ \"$COMP_CWORD\" -eq 1 ] || words= ;;\n\tesac\n"
+			  "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n}\n"
+			  "complete -o default -F _cloche cloche\n");
+	print(&out);
+}
+
+/* The option lists of the man page, made while building (docs/man/cloche.1.in). */
+static int print_man_options(const char *name, struct err *err)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(HELP_MAX);
+
+	for (const struct cli_command *const *c = cli_commands; *c; c++) {
+		if (strcmp((*c)->name, name) != 0)
+			continue;
+		opt_man(options_table, (*c)->group, &out);
+		print(&out);
+		return EXIT_SUCCESS;
+	}
+	return err_set(err, ERR_USAGE, EINVAL, "unknown command '%s'", name);
+}
+
+static int unknown_command(const char *word, struct err *err)
+{
+	const char *names[ARRAY_LEN(cli_commands)];
+	size_t count = 0;
+
+	for (const struct cli_command *const *c = cli_commands; *c; c++)
+		names[count++] = (*c)->name;
+	const char *near = opt_nearest(word, names, count);
+	if (near)
+		return err_set(err, ERR_USAGE, EINVAL, "unknown command '%s': did you mean '%s'? See `cloche --help`", word, near);
+	return err_set(err, ERR_USAGE, EINVAL, "unknown command '%s': see `cloche --help` for those that exist", word);
+}
+
+static int dispatch(int argc, char **argv, struct err *err)
+{
+	const char *word = argc > 1 ? argv[1] : NULL;
+
+	if (!word)
+		return err_set(err, ERR_USAGE, EINVAL, "no command given: see `cloche --help`");
+	for (const struct cli_command *const *c = cli_commands; *c; c++)
+		if (strcmp((*c)->name, word) == 0)
+			return (*c)->run(argc - 2, argv + 2, err);
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+		print_overview();
+		return EXIT_SUCCESS;
+	}
+	if (strcmp(word, "--version") == 0) {
+		(void) dprintf(STDOUT_FILENO, "cloche %s\n", CLOCHE_VERSION);
+		return EXIT_SUCCESS;
+	}
+	if (strcmp(word, "completion") == 0) {
+		print_completion();
+		return EXIT_SUCCESS;
+	}
+	if (strcmp(word, "man-options") == 0 && argc == 3)
+		return print_man_options(argv[2], err);
+	return unknown_command(word, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct err err = { .code = ERR_NONE };
+	/* A closed standard stream would otherwise become one of our own files. */
+	int r = fd_ensure_stdio();
+
+	if (r >= 0)
+		r = fd_cloexec_from(STDERR_FILENO + 1);
+	if (r < 0)
+		(void) err_set(&err, ERR_SYSTEM, -r, "cannot prepare the standard streams: %m");
+	else
+		r = dispatch(argc, argv, &err);
+	if (r >= 0)
+		return r;
+	(void) dprintf(STDERR_FILENO, "cloche: %s\n", err.text);
+	return err_exit_status(err.code);
+}

@@ -1,0 +1,146 @@
+/*
+ * cloche-init: PID 1 of the sandbox.
+ *
+ * The only process inside that holds capabilities (CAP_SYS_ADMIN and CAP_SETPCAP of the sandbox's own user namespace, worth
+ * nothing on the host). It parses nothing that the agent wrote: its requests are the fixed messages of initmsg.h, from the
+ * supervisor (descriptor 3) and from the MCP server. From its first line on it must not end by accident, since its end is the
+ * sandbox's end; everything in it is bounded and nothing is allocated after the start.
+ *
+ *   cloche-init [--limit RESOURCE SOFT HARD]… run | mcp SERVER-OPTION…
+ *
+ * It ends when the supervisor's socket closes, when the server has ended (with the server's exit status), or never.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "runtime/base/fd.h"
+#include "runtime/base/str.h"
+#include "runtime/init/command.h"
+#include "runtime/init/die.h"
+#include "runtime/init/serve.h"
+#include "runtime/init/server.h"
+#include "runtime/init/single.h"
+#include "runtime/kern/caps.h"
+
+enum {
+	CONTROL_FD = 3,
+	PROGRAM_FD = 4,
+	NOFILE_WANTED = 4096,
+};
+
+_noreturn_ void die(const char *what, int errnum)
+{
+	errno = errnum;
+	(void) dprintf(STDERR_FILENO, "cloche-init: %s: %m\n", what);
+	_exit(DIE_STATUS);
+}
+
+/* The server's standard streams are the client's; init keeps none of them open but stderr. */
+static void let_go_of_client(void)
+{
+	_cleanup_fd_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+		die("/dev/null", errno);
+}
+
+_noreturn_ static void serve_mcp(struct serve_session *session, char **argv)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		die("socketpair", errno);
+	argv[0] = (char *) (uintptr_t) "cloche-mcp";
+	session->server = server_start(PROGRAM_FD, pair[1], (const char *const *) argv);
+	if (session->server < 0)
+		die("the server cannot be started", -session->server);
+	(void) fd_close(pair[1]);
+	(void) fd_close(PROGRAM_FD);
+	let_go_of_client();
+	session->server_fd = pair[0];
+	int r = fd_set_nonblock(pair[0], true);
+	if (r < 0)
+		die("the server's socket", -r);
+	serve(session);
+}
+
+/* Reads the --limit options. Returns the index of the mode word. */
+static int read_limits(struct command_limits *limits, int argc, char **argv)
+{
+	int i = 1;
+
+	while (i + 3 < argc && strcmp(argv[i], "--limit") == 0) {
+		uint64_t resource, soft, hard;
+
+		if (limits->count >= ARRAY_LEN(limits->rows) || str_to_uint(argv[i + 1], 0, RLIM_NLIMITS - 1, &resource) < 0 ||
+		    str_to_uint(argv[i + 2], 0, UINT64_MAX, &soft) < 0 || str_to_uint(argv[i + 3], 0, UINT64_MAX, &hard) < 0)
+			die("--limit", EINVAL);
+		limits->rows[limits->count++] =
+			(struct command_limit) { .resource = (int) resource, .soft = soft, .hard = hard };
+		i += 4;
+	}
+	return i;
+}
+
+/* Room for the descriptors of every command, whatever the limit of who started us. */
+static void raise_own_limit(void)
+{
+	struct rlimit now;
+
+	if (getrlimit(RLIMIT_NOFILE, &now) < 0)
+		return;
+	now.rlim_cur = MIN(now.rlim_max, (rlim_t) NOFILE_WANTED);
+	(void) setrlimit(RLIMIT_NOFILE, &now);
+}
+
+static int child_signals(void)
+{
+	sigset_t all, child;
+
+	(void) sigfillset(&all);
+	(void) sigemptyset(&child);
+	(void) sigaddset(&child, SIGCHLD);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
+		die("sigprocmask", errno);
+	int fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		die("signalfd", errno);
+	return fd;
+}
+
+int main(int argc, char **argv)
+{
+	static struct command_limits limits;
+	int r;
+
+	if (getpid() != 1) {
+		(void) dprintf(STDERR_FILENO, "cloche-init is a part of cloche and runs as PID 1 of a sandbox only: use `cloche run` or "
+					      "`cloche mcp`\n");
+		return DIE_STATUS;
+	}
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		die("PR_SET_DUMPABLE", errno);
+	if ((r = caps_prepare()) < 0 || (r = caps_stop_inheritance()) < 0 || (r = fd_cloexec_from(CONTROL_FD)) < 0)
+		die("start", -r);
+	raise_own_limit();
+	int signal_fd = child_signals();
+	int mode = read_limits(&limits, argc, argv);
+	const char *const *env = (const char *const *) environ;
+	if (mode < argc && strcmp(argv[mode], "run") == 0)
+		single(CONTROL_FD, signal_fd, &limits, env);
+	struct serve_session session = {
+		.control_fd = CONTROL_FD, .server_fd = -EBADF, .signal_fd = signal_fd, .limits = &limits, .env = env,
+	};
+	if (mode < argc && strcmp(argv[mode], "mcp") == 0)
+		serve_mcp(&session, argv + mode);
+	die("the mode", EINVAL);
+}

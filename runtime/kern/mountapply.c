@@ -1,0 +1,257 @@
+/*
+ * Performs a mount plan: see mountapply.h.
+ *
+ * Everything works on descriptors and on names relative to the new root. The names of our own operations lead through
+ * directories that we have just made in a fresh tmpfs, where no link can wait; targets given by the caller (MOUNT_USER) are
+ * walked component by component and never through a link.
+ */
+#include "runtime/kern/mountapply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/fd.h"
+#include "runtime/base/sysx.h"
+
+#define ROOT_TMPFS_OPTIONS "size=8m,nr_inodes=4096,mode=0755"
+
+enum { COMPONENT_MAX = 255 };
+
+static const uint64_t attrs_always = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+int mountapply_isolate(void)
+{
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
+}
+
+int mountapply_new_root(void)
+{
+	/*
+	 * Mounted over "/", the tmpfs is not yet what "/" means: this process's root stays the host's, so that sources can
+	 * be opened by their names, until pivot_root(2).
+	 */
+	if (mount("tmpfs", "/", "tmpfs", MS_NOSUID | MS_NODEV, ROOT_TMPFS_OPTIONS) < 0)
+		return -errno;
+	/* ".." of a root stays there, but a lookup of "/.." steps onto what is mounted over it. */
+	_cleanup_fd_ int fd = open("/..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fchdir(fd) < 0)
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+static int opened_or_made(int dirfd, const char *name, bool directory, dev_t root_dev)
+{
+	struct stat st;
+	int fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd >= 0 ? fd : -errno;
+	/* Only our own tmpfs gets new names: nothing is ever created in a directory of the host. */
+	if (fstat(dirfd, &st) < 0)
+		return -errno;
+	if (st.st_dev != root_dev)
+		return -EROFS;
+	if (directory) {
+		if (mkdirat(dirfd, name, 0755) < 0)
+			return -errno;
+	} else {
+		_cleanup_fd_ int made = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+		if (made < 0)
+			return -errno;
+	}
+	fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens the mount point @target, making what is missing. The last component is a directory or, else, an empty file. */
+static int open_target(int root_fd, const char *target, bool directory)
+{
+	struct stat st;
+	_cleanup_fd_ int at = openat(root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (at < 0 || fstat(root_fd, &st) < 0)
+		return -errno;
+	while (*target) {
+		char name[COMPONENT_MAX + 1];
+		size_t len = strcspn(target, "/");
+		bool last = target[len] == '\0' || target[len + 1] == '\0';
+
+		if (len == 0 || len > COMPONENT_MAX)
+			return -ENAMETOOLONG;
+		memcpy(name, target, len);
+		name[len] = '\0';
+		int next = opened_or_made(at, name, directory || !last, st.st_dev);
+		if (next < 0)
+			return next;
+		(void) fd_close(at);
+		at = next;
+		target += len + (target[len] == '/');
+	}
+	if (fstat(at, &st) < 0)
+		return -errno;
+	if (S_ISLNK(st.st_mode))
+		return -ELOOP;
+	return S_ISDIR(st.st_mode) == directory ? TAKE_FD(at) : directory ? -ENOTDIR : -EISDIR;
+}
+
+static int apply_file(const struct mount_op *op, int root_fd)
+{
+	/* A link of the host's /etc may have been bound here as what it points to; ours replaces nothing. */
+	_cleanup_fd_ int fd = openat(root_fd, op->target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, op->mode);
+
+	if (fd < 0)
+		return -errno;
+	return fd_write_all(fd, op->data, strlen(op->data));
+}
+
+static int apply_tmpfs(const struct mount_op *op, int root_fd)
+{
+	if (!(op->flags & MOUNT_USER))
+		return mount("tmpfs", op->target, "tmpfs", MS_NOSUID | MS_NODEV, op->data) < 0 ? -errno : 0;
+
+	_cleanup_fd_ int target = open_target(root_fd, op->target, true);
+	if (target < 0)
+		return target;
+	unsigned long flags = MS_NOSUID | MS_NODEV | (op->flags & MOUNT_NOEXEC ? MS_NOEXEC : 0);
+	if (fchdir(target) < 0)
+		return -errno;
+	int r = mount("tmpfs", ".", "tmpfs", flags, op->data) < 0 ? -errno : 0;
+	return fchdir(root_fd) < 0 ? -errno : r;
+}
+
+/* Opens the source of a bind as a detached tree with its final attributes. */
+static int open_source(const struct mount_op *op)
+{
+	struct mount_attr attr = {
+		.attr_set = attrs_always | (op->flags & MOUNT_WRITABLE ? 0 : MOUNT_ATTR_RDONLY) |
+			    (op->flags & MOUNT_NOEXEC ? MOUNT_ATTR_NOEXEC : 0),
+		.propagation = MS_PRIVATE,
+	};
+	struct stat st;
+	_cleanup_fd_ int tree =
+		sysx_open_tree(AT_FDCWD, op->source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_NO_AUTOMOUNT);
+
+	if (tree < 0)
+		return -errno;
+	if (op->flags & MOUNT_SAME) {
+		if (fstat(tree, &st) < 0)
+			return -errno;
+		if (st.st_dev != op->device || st.st_ino != op->inode)
+			return -ESTALE;
+	}
+	if (sysx_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) < 0)
+		return -errno;
+	return TAKE_FD(tree);
+}
+
+static int apply_bind(const struct mount_op *op, int root_fd)
+{
+	_cleanup_fd_ int opened = op->tree_fd >= 0 ? -EBADF : open_source(op);
+	int tree = op->tree_fd >= 0 ? op->tree_fd : opened;
+	struct stat st;
+
+	if (tree < 0)
+		return tree == -ENOENT && (op->flags & MOUNT_OPTIONAL) ? 0 : tree;
+	if (fstat(tree, &st) < 0)
+		return -errno;
+	_cleanup_fd_ int target = open_target(root_fd, op->target, S_ISDIR(st.st_mode));
+	if (target < 0)
+		return target;
+	if (sysx_move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return -errno;
+	return 0;
+}
+
+static int apply_device(const struct mount_op *op, int root_fd)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, .propagation = MS_PRIVATE };
+	struct stat st;
+	_cleanup_fd_ int tree = sysx_open_tree(AT_FDCWD, op->source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0)
+		return -errno;
+	if (fstat(tree, &st) < 0)
+		return -errno;
+	if (!S_ISCHR(st.st_mode) || st.st_rdev != op->device)
+		return -ENODEV;
+	if (sysx_mount_setattr(tree, "", AT_EMPTY_PATH, &attr) < 0)
+		return -errno;
+	_cleanup_fd_ int target = open_target(root_fd, op->target, false);
+	if (target < 0)
+		return target;
+	if (sysx_move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return -errno;
+	return 0;
+}
+
+static int apply_dir(const struct mount_op *op, int root_fd)
+{
+	return mkdirat(root_fd, op->target, op->mode) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int apply_symlink(const struct mount_op *op, int root_fd)
+{
+	return symlinkat(op->source, root_fd, op->target) < 0 ? -errno : 0;
+}
+
+static int apply_proc(const struct mount_op *op, _unused_ int root_fd)
+{
+	return mount("proc", op->target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, op->data) < 0 ? -errno : 0;
+}
+
+static int apply_devpts(const struct mount_op *op, _unused_ int root_fd)
+{
+	return mount("devpts", op->target, "devpts", MS_NOSUID | MS_NOEXEC, op->data) < 0 ? -errno : 0;
+}
+
+static int apply_read_only(const struct mount_op *op, int root_fd)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	return sysx_mount_setattr(root_fd, op->target, AT_EMPTY_PATH, &attr) < 0 ? -errno : 0;
+}
+
+int mountapply_run(const struct mountplan *plan, int root_fd, size_t *ret_failed)
+{
+	static int (*const apply[])(const struct mount_op *op, int root_fd) = {
+		[MOUNT_DIR] = apply_dir,	 [MOUNT_FILE] = apply_file,	[MOUNT_SYMLINK] = apply_symlink,
+		[MOUNT_TMPFS] = apply_tmpfs,	 [MOUNT_BIND] = apply_bind,	[MOUNT_DEVICE] = apply_device,
+		[MOUNT_PROC] = apply_proc,	 [MOUNT_DEVPTS] = apply_devpts, [MOUNT_READ_ONLY] = apply_read_only,
+	};
+
+	for (size_t i = 0; i < plan->count; i++) {
+		int r = apply[plan->ops[i].kind](&plan->ops[i], root_fd);
+		if (r < 0) {
+			*ret_failed = i;
+			return r;
+		}
+	}
+	return 0;
+}
+
+int mountapply_enter(void)
+{
+	/* The new root is mounted on the old one, so both names of pivot_root(2) can be "." (see its NOTES). */
+	if (sysx_pivot_root(".", ".") < 0)
+		return -errno;
+	if (umount2(".", MNT_DETACH) < 0)
+		return -errno;
+	return chdir("/") < 0 ? -errno : 0;
+}
+
+int mountapply_program(const char *path)
+{
+	struct mount_attr attr = { .attr_set = attrs_always | MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE };
+	_cleanup_fd_ int tree = sysx_open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0)
+		return -errno;
+	if (sysx_mount_setattr(tree, "", AT_EMPTY_PATH, &attr) < 0)
+		return -errno;
+	return TAKE_FD(tree);
+}

@@ -1,0 +1,29 @@
+/*
+ * Performs a mount plan. Runs in the launcher's child: in its own mount namespace, with CAP_SYS_ADMIN over the sandbox's user
+ * namespace, still seeing the host's root. Allocates nothing.
+ */
+#pragma once
+
+#include "runtime/base/attr.h"
+#include "runtime/kern/mountplan.h"
+
+/* Cuts every propagation between the host's mounts and this namespace's copies of them. 0 or -errno. */
+int mountapply_isolate(void) _must_check_;
+
+/* Puts an empty tmpfs over the root, makes it the working directory and returns its descriptor, or -errno. */
+int mountapply_new_root(void) _must_check_;
+
+/*
+ * Performs the operations of @plan in order below @root_fd, the working directory. 0, or -errno with *@ret_failed set to the
+ * index of the operation that failed.
+ */
+int mountapply_run(const struct mountplan *plan, int root_fd, size_t *ret_failed) _must_check_;
+
+/* Makes the working directory, the new root, the root and detaches the host's. 0 or -errno. */
+int mountapply_enter(void) _must_check_;
+
+/*
+ * A detached read-only view of the program @path, to be executed from: nobody can ever write to the program through it, not
+ * even through /proc/PID/exe (CVE-2019-5736). Descriptor (O_PATH, close-on-exec) or -errno.
+ */
+int mountapply_program(const char *path) _must_check_;

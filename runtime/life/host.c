@@ -1,0 +1,246 @@
+/*
+ * What a launch must know about the host: see host.h.
+ *
+ * Order matters for real root: sources and programs are opened with root's rights, as detached mounts, then root is given up.
+ * An ordinary user keeps paths only; the child opens them in its own mount namespace, and checks that they are still the
+ * objects that were checked here.
+ */
+#include "runtime/life/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/buf.h"
+#include "runtime/base/fd.h"
+#include "runtime/base/sysx.h"
+#include "runtime/kern/mountapply.h"
+#include "runtime/kern/userns.h"
+#include "runtime/life/workspace.h"
+
+void host_done(struct host *host)
+{
+	free(host->init.path);
+	free(host->server.path);
+	host->init.tree_fd = fd_close(host->init.tree_fd);
+	host->server.tree_fd = fd_close(host->server.tree_fd);
+	host->facts.workspace.tree_fd = fd_close(host->facts.workspace.tree_fd);
+	for (size_t i = 0; i < ARRAY_LEN(host->facts.mounts); i++) {
+		host->facts.mounts[i].tree_fd = fd_close(host->facts.mounts[i].tree_fd);
+		free(host->mount_paths[i]);
+	}
+}
+
+static void init_fds(struct host *host)
+{
+	host->init.tree_fd = host->server.tree_fd = host->facts.workspace.tree_fd = -EBADF;
+	for (size_t i = 0; i < ARRAY_LEN(host->facts.mounts); i++)
+		host->facts.mounts[i].tree_fd = -EBADF;
+}
+
+static void look_at_base(struct mountplan_facts *facts)
+{
+	for (size_t i = 0; i < MOUNTPLAN_BASE_DIRS; i++) {
+		struct mountplan_base *base = &facts->base[i];
+		char path[16];
+		struct stat st;
+
+		(void) snprintf(path, sizeof(path), "/%s", mountplan_base_names[i]);
+		base->present = lstat(path, &st) == 0;
+		if (!base->present || !S_ISLNK(st.st_mode))
+			continue;
+		ssize_t n = readlink(path, base->link, sizeof(base->link) - 1);
+		/* A link elsewhere than to a plain relative name (such as "usr/bin") is bound instead of copied. */
+		if (n > 0 && (size_t) n < sizeof(base->link) - 1) {
+			base->link[n] = '\0';
+			base->is_link = base->link[0] != '/' && !strstr(base->link, "..");
+		}
+	}
+}
+
+static bool try_program(struct host_program *program, const char *dir, const char *between, const char *name)
+{
+	_cleanup_buf_ struct buf path = BUF_INIT(SPEC_PATH_MAX);
+
+	buf_addf(&path, "%s%s%s", dir, between, name);
+	if (buf_error(&path) || access(path.p, X_OK) < 0)
+		return false;
+	program->path = buf_take(&path, NULL);
+	return program->path != NULL;
+}
+
+/* Beside our own executable (a build folder), in ../libexec/cloche of it (an installed tree), or where configure said. */
+static int find_program(struct host_program *program, const char *name, struct err *err)
+{
+	char self[SPEC_PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n > 0) {
+		self[n] = '\0';
+		char *slash = strrchr(self, '/');
+		if (slash)
+			*slash = '\0';
+		if (try_program(program, self, "/", name) || try_program(program, self, "/../libexec/cloche/", name))
+			return 0;
+	}
+	if (try_program(program, CLOCHE_LIBEXECDIR, "/", name))
+		return 0;
+	return err_set(err, ERR_SYSTEM, ENOENT,
+		       "the program '%s' that belongs to cloche was not found beside it, in ../libexec/cloche or in "
+		       "'" CLOCHE_LIBEXECDIR "': install cloche completely (make install)", name);
+}
+
+static int open_source(const char *what, const char *path, struct stat *st, struct err *err)
+{
+	_cleanup_fd_ int fd = open(path, O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, ERR_USAGE, errno, "%s '%s' cannot be used: %m", what, path);
+	if (fstat(fd, st) < 0)
+		return err_set(err, ERR_SYSTEM, errno, "%s '%s' cannot be examined: %m", what, path);
+	if (!S_ISDIR(st->st_mode) && !S_ISREG(st->st_mode))
+		return err_set(err, ERR_USAGE, EINVAL, "%s '%s' is neither a directory nor a regular file: only those can be mounted",
+			       what, path);
+	return TAKE_FD(fd);
+}
+
+static void remember(struct mountplan_source *source, const char *path, const struct stat *st)
+{
+	source->path = path;
+	source->device = st->st_dev;
+	source->inode = st->st_ino;
+}
+
+/*
+ * As real root: a detached mount of @fd for the sandbox. What root owns is shown as the unprivileged identity's, so that
+ * files made inside belong to root on the disk; what others own is shown as it is.
+ */
+static int root_tree(const struct host *host, int fd, const struct stat *st, bool read_only)
+{
+	uint64_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (read_only ? MOUNT_ATTR_RDONLY : 0);
+	struct mount_attr attr = { .attr_set = attrs, .propagation = MS_PRIVATE };
+
+	if (st->st_uid == 0 && host->uid != 0 && !read_only)
+		return userns_idmapped_tree(fd, attrs, 0, 0, host->uid, host->gid);
+	_cleanup_fd_ int tree =
+		sysx_open_tree(fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	if (tree < 0)
+		return -errno;
+	if (sysx_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) < 0)
+		return -errno;
+	return TAKE_FD(tree);
+}
+
+static int take_root_tree(const struct host *host, struct mountplan_source *source, int fd, const struct stat *st,
+			  bool read_only, const char *what, struct err *err)
+{
+	if (!host->launched_by_root)
+		return 0;
+	source->tree_fd = root_tree(host, fd, st, read_only);
+	if (source->tree_fd >= 0)
+		return 0;
+	if (source->tree_fd == -EINVAL)
+		return err_set(err, ERR_UNSUPPORTED, EINVAL,
+			       "%s '%s' belongs to root, and its file system cannot show it to an unprivileged id (no id-mapped "
+			       "mounts): run cloche as an ordinary user, or give the directory to one (chown)",
+			       what, source->path);
+	return err_set(err, ERR_SYSTEM, -source->tree_fd, "%s '%s' cannot be prepared for an unprivileged id: %m", what,
+		       source->path);
+}
+
+/* The identity that replaces real root: the workspace owner's, else the configured one. */
+static void choose_identity(struct host *host, const struct stat *workspace)
+{
+	host->uid = geteuid();
+	host->gid = getegid();
+	host->launched_by_root = host->uid == 0;
+	if (!host->launched_by_root)
+		return;
+	bool owned = workspace && workspace->st_uid != 0;
+	host->uid = owned ? workspace->st_uid : CLOCHE_SANDBOX_UID;
+	host->gid = owned && workspace->st_gid != 0 ? workspace->st_gid : CLOCHE_SANDBOX_UID;
+}
+
+static int prepare_mounts(struct host *host, const struct spec *spec, struct err *err)
+{
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+		struct mountplan_source *source = &host->facts.mounts[i];
+		struct stat st;
+
+		if (m->kind != SPEC_BIND)
+			continue;
+		_cleanup_fd_ int fd = open_source("the source of the mount", m->source, &st, err);
+		if (fd < 0)
+			return fd;
+		char path[SPEC_PATH_MAX];
+		int r = workspace_path_of(fd, path);
+		host->mount_paths[i] = r < 0 ? NULL : strdup(path);
+		if (!host->mount_paths[i])
+			return err_set(err, ERR_USAGE, r < 0 ? -r : ENOMEM, "the source '%s' of a mount has no usable path: %m",
+				       m->source);
+		remember(source, host->mount_paths[i], &st);
+		r = take_root_tree(host, source, fd, &st, m->read_only, "the source of the mount", err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int prepare_workspace(struct host *host, const struct spec *spec, struct err *err)
+{
+	struct stat st;
+
+	if (spec->workspace == SPEC_WORKSPACE_NONE) {
+		choose_identity(host, NULL);
+		return 0;
+	}
+	_cleanup_fd_ int fd = workspace_open(spec, host->workspace_path, &st, err);
+	if (fd < 0)
+		return fd;
+	choose_identity(host, &st);
+	remember(&host->facts.workspace, host->workspace_path, &st);
+	return take_root_tree(host, &host->facts.workspace, fd, &st, spec->workspace_read_only, "the workspace", err);
+}
+
+static int open_programs_as_root(struct host *host, struct err *err)
+{
+	struct host_program *programs[] = { &host->init, &host->server };
+
+	for (size_t i = 0; i < ARRAY_LEN(programs) && programs[i]->path; i++) {
+		programs[i]->tree_fd = mountapply_program(programs[i]->path);
+		if (programs[i]->tree_fd < 0)
+			return err_set(err, ERR_SYSTEM, -programs[i]->tree_fd, "'%s' cannot be opened for the sandbox: %m",
+				       programs[i]->path);
+	}
+	return 0;
+}
+
+int host_prepare(struct host *host, const struct spec *spec, bool with_server, struct err *err)
+{
+	int r;
+
+	memset(host, 0, sizeof(*host));
+	init_fds(host);
+	look_at_base(&host->facts);
+	if ((r = find_program(&host->init, "cloche-init", err)) < 0 ||
+	    (with_server && (r = find_program(&host->server, "cloche-mcp", err)) < 0) ||
+	    (r = prepare_workspace(host, spec, err)) < 0 ||
+	    (r = prepare_mounts(host, spec, err)) < 0)
+		return r;
+	if (!host->launched_by_root)
+		return 0;
+	r = open_programs_as_root(host, err);
+	if (r < 0)
+		return r;
+	r = userns_become(host->uid, host->gid);
+	if (r < 0)
+		return err_set(err, ERR_SYSTEM, -r,
+			       "root cannot become the unprivileged id %u: %m. Run cloche as an ordinary user", host->uid);
+	return 0;
+}

@@ -1,0 +1,38 @@
+/*
+ * What a launch must know about the host: its base directories, the sources of binds, the places of our programs, and the
+ * unprivileged identity. Runs in the launcher before anything is cloned.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "runtime/base/attr.h"
+#include "runtime/base/err.h"
+#include "runtime/kern/mountplan.h"
+#include "runtime/spec/spec.h"
+
+/* A program of ours: its path and, when real root launches, a detached read-only view of it. */
+struct host_program {
+	char *path;  /* owned */
+	int tree_fd; /* owned, or -EBADF: the child opens the path itself */
+};
+
+struct host {
+	struct mountplan_facts facts;
+	char workspace_path[SPEC_PATH_MAX]; /* canonical */
+	char *mount_paths[SPEC_MOUNTS_MAX]; /* canonical sources of spec->mounts; owned */
+	uid_t uid;                          /* the unprivileged host identity of the sandbox */
+	gid_t gid;
+	bool launched_by_root;
+	struct host_program init, server;
+};
+
+void host_done(struct host *host);
+#define _cleanup_host_ _cleanup_(host_done)
+
+/*
+ * Fills @host for @spec (with the MCP server's program only on demand) and, when the caller is real root, turns this process into the unprivileged identity for good.
+ * 0, or -errno with @err filled.
+ */
+int host_prepare(struct host *host, const struct spec *spec, bool with_server, struct err *err) _must_check_;

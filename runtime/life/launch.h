@@ -1,0 +1,58 @@
+/*
+ * Makes a sandbox: clones the process that becomes its PID 1, which builds everything else on its own side (child.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "runtime/base/attr.h"
+#include "runtime/base/err.h"
+#include "runtime/kern/mountplan.h"
+#include "runtime/kern/userns.h"
+#include "runtime/life/env.h"
+#include "runtime/life/host.h"
+#include "runtime/life/spawnmsg.h"
+#include "runtime/spec/initmsg.h"
+#include "runtime/spec/spec.h"
+
+enum {
+	LAUNCH_INIT_ARGS_MAX = 96,
+	LAUNCH_ARG_TEXT_MAX = 4096,
+	LAUNCH_CONTROL_FD = 3, /* in cloche-init: the socket to the supervisor */
+	LAUNCH_SERVER_FD = 4,  /* in cloche-init: the program cloche-mcp */
+};
+
+/* Everything the child needs, prepared before it exists, since it must not allocate. */
+struct launch {
+	const struct spec *spec;
+	const struct spawnmsg *first; /* NULL: the MCP server */
+	struct host host;
+	struct mountplan plan;
+	struct userns_map map;
+	struct env_block env;
+	const char *init_argv[LAUNCH_INIT_ARGS_MAX + 1];
+	size_t init_argc;
+	char arg_text[LAUNCH_ARG_TEXT_MAX];
+	size_t arg_text_len;
+	int proc_fd;       /* the host's procfs */
+	int report_fd;     /* write end: how the child says which step failed */
+	int control_fd;    /* the child's end of the control socket */
+	int supervisor_fd; /* our end; closed in the child */
+};
+
+/* A running sandbox as its supervisor holds it. */
+struct sandbox {
+	pid_t pid;      /* of cloche-init, in the caller's PID namespace; to be waited for */
+	int pid_fd;     /* owned */
+	int control_fd; /* owned: messages of initmsg.h; closing it ends the sandbox */
+};
+
+#define SANDBOX_NONE { .pid = -1, .pid_fd = -EBADF, .control_fd = -EBADF }
+
+/*
+ * Starts a sandbox that runs the command @first or, when that is NULL, the MCP server on our stdin and stdout. On success
+ * cloche-init has been executed. 0, or -errno with @err filled; then nothing is left behind. Afterwards the calling process is
+ * unprivileged if it was real root.
+ */
+int launch_start(const struct spec *spec, const struct spawnmsg *first, struct sandbox *ret, struct err *err) _must_check_;

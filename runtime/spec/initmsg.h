@@ -1,0 +1,86 @@
+/*
+ * The request language of cloche-init: fixed binary messages over one SOCK_SEQPACKET socket pair (docs/protocols.md).
+ *
+ * One message is one packet. Both ends run on the same kernel and come from the same build, so integers are in host order
+ * and structures are exchanged as they lie in memory. Init parses nothing else, and checks every length and count here:
+ * a message that does not fit its description exactly is refused with INITMSG_REFUSED (errno EPROTO), never repaired.
+ *
+ *   client → init   SPAWN   start a command; carries exactly three descriptors: its stdin, stdout, stderr
+ *                   KILL    end a command with everything that descends from it
+ *                   SIGNAL  pass a signal to a command's first process group, or (id 0) to the server
+ *   init → client   STARTED the command has been executed
+ *                   REFUSED the command could not be started; it is over, no EXITED follows
+ *                   EXITED  the command's first process has ended and everything it left behind was killed
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum initmsg_type {
+	INITMSG_SPAWN = 1,
+	INITMSG_KILL,
+	INITMSG_SIGNAL,
+	INITMSG_STARTED,
+	INITMSG_REFUSED,
+	INITMSG_EXITED,
+};
+
+enum {
+	INITMSG_MAX = 160 * 1024,      /* bytes of one message, strings included */
+	INITMSG_ARGC_MAX = 256,        /* argument strings */
+	INITMSG_ENVC_MAX = 64,         /* extra environment strings */
+	INITMSG_STRING_MAX = 131072,   /* one string with its NUL: the kernel's MAX_ARG_STRLEN */
+	INITMSG_COMMANDS_MAX = 64,     /* commands alive at once */
+	INITMSG_SPAWN_FDS = 3,
+};
+
+struct initmsg_head {
+	uint32_t type; /* enum initmsg_type */
+	uint32_t id;   /* chosen by the client, unique among its live commands, never 0 */
+};
+
+/* Followed by @strings_size bytes: 1 + argc + envc NUL-terminated strings: working directory, arguments, environment. */
+struct initmsg_spawn {
+	struct initmsg_head head;
+	uint32_t argc; /* at least 1; argv[0] without a slash is looked up in the sandbox's PATH */
+	uint32_t envc; /* "NAME=value" strings that replace or extend the sandbox's environment */
+	uint32_t strings_size;
+	uint32_t reserved; /* 0 */
+};
+
+struct initmsg_kill {
+	struct initmsg_head head;
+};
+
+struct initmsg_signal {
+	struct initmsg_head head;
+	uint32_t signo;    /* 1 … 31 */
+	uint32_t reserved; /* 0 */
+};
+
+struct initmsg_started {
+	struct initmsg_head head;
+};
+
+enum initmsg_step {
+	INITMSG_STEP_REQUEST = 1, /* the message itself was wrong or a limit was reached */
+	INITMSG_STEP_SETUP,       /* namespaces, /proc, descriptors, capabilities, filter */
+	INITMSG_STEP_CWD,         /* the working directory */
+	INITMSG_STEP_EXEC,        /* execve(2) */
+};
+
+struct initmsg_refused {
+	struct initmsg_head head;
+	uint32_t step;   /* enum initmsg_step */
+	uint32_t errnum; /* positive errno */
+};
+
+struct initmsg_exited {
+	struct initmsg_head head;
+	int32_t wait_status;    /* as of waitpid(2): use WIFEXITED() and friends */
+	uint32_t killed;        /* 1 when it ended because of a KILL request */
+	uint64_t wall_us;       /* microseconds between start and end */
+	uint64_t cpu_user_us;   /* of all its processes that were waited for */
+	uint64_t cpu_system_us;
+	uint64_t max_rss_kib;   /* of its largest process */
+};

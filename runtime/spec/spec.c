@@ -1,0 +1,108 @@
+/*
+ * Defaults and growth of a sandbox specification: see spec.h. Host side, before anything is created.
+ */
+#include "runtime/spec/spec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB ((uint64_t) 1 << 20)
+#define GIB ((uint64_t) 1 << 30)
+
+enum {
+	SPEC_DEFAULT_UID = 1000,
+	SPEC_DEFAULT_PIDS = 512,
+	SPEC_DEFAULT_NOFILE_SOFT = 4096,
+	SPEC_DEFAULT_NOFILE_HARD = 65536,
+};
+
+void spec_init(struct spec *spec)
+{
+	memset(spec, 0, sizeof(*spec));
+	spec->workspace = SPEC_WORKSPACE_CWD;
+	spec->tmp_size = GIB;
+	spec->home_size = GIB;
+	spec->shm_size = 256 * MIB;
+	spec->uid = SPEC_DEFAULT_UID;
+	spec->gid = SPEC_DEFAULT_UID;
+	spec->hostname = "cloche";
+	spec->workdir = SPEC_WORKSPACE;
+	spec->memory = 4 * GIB;
+	spec->pids = SPEC_DEFAULT_PIDS;
+	spec->rlimits[RLIMIT_NOFILE] = (struct spec_rlimit) {
+		.set = true, .soft = SPEC_DEFAULT_NOFILE_SOFT, .hard = SPEC_DEFAULT_NOFILE_HARD,
+	};
+}
+
+void spec_done(struct spec *spec)
+{
+	for (size_t i = 0; i < spec->owned_count; i++)
+		free(spec->owned[i]);
+	spec->owned_count = 0;
+}
+
+int spec_own(struct spec *spec, char *memory)
+{
+	if (spec->owned_count >= ARRAY_LEN(spec->owned)) {
+		free(memory);
+		return -ENOSPC;
+	}
+	spec->owned[spec->owned_count++] = memory;
+	return 0;
+}
+
+int spec_add_mount(struct spec *spec, const struct spec_mount *mount, struct err *err)
+{
+	if (spec->mount_count >= ARRAY_LEN(spec->mounts))
+		return err_set(err, ERR_USAGE, ENOSPC, "too many mounts: at most %d of -v, --mount and --tmpfs together",
+			       SPEC_MOUNTS_MAX);
+	spec->mounts[spec->mount_count++] = *mount;
+	return 0;
+}
+
+int spec_add_env(struct spec *spec, const char *assignment, struct err *err)
+{
+	size_t name_len = strcspn(assignment, "=");
+
+	for (size_t i = 0; i < spec->env_count; i++) {
+		if (strncmp(spec->env[i], assignment, name_len) == 0 && spec->env[i][name_len] == '=') {
+			spec->env[i] = assignment;
+			return 0;
+		}
+	}
+	if (spec->env_count >= ARRAY_LEN(spec->env))
+		return err_set(err, ERR_USAGE, ENOSPC, "too many environment variables: at most %d", SPEC_ENV_MAX);
+	spec->env[spec->env_count++] = assignment;
+	return 0;
+}
+
+static bool component_is_dots(const char *start, size_t len)
+{
+	return (len == 1 && start[0] == '.') || (len == 2 && start[0] == '.' && start[1] == '.');
+}
+
+int spec_check_target(const char *what, const char *path, struct err *err)
+{
+	size_t len = strlen(path);
+
+	if (path[0] != '/')
+		return err_set(err, ERR_USAGE, EINVAL, "%s '%s' must be an absolute path inside the sandbox, such as /data", what,
+			       path);
+	if (len >= SPEC_PATH_MAX)
+		return err_set(err, ERR_USAGE, ENAMETOOLONG, "%s is longer than %d bytes", what, SPEC_PATH_MAX - 1);
+	for (const char *c = path; *c; c++)
+		if ((unsigned char) *c < 0x20 || *c == 0x7f)
+			return err_set(err, ERR_USAGE, EINVAL, "%s contains a control character", what);
+	for (const char *p = path; *p;) {
+		const char *start = p + 1;
+		size_t part = strcspn(start, "/");
+		if (part == 0 && start[0])
+			return err_set(err, ERR_USAGE, EINVAL, "%s '%s' contains a double slash", what, path);
+		if (component_is_dots(start, part))
+			return err_set(err, ERR_USAGE, EINVAL, "%s '%s' contains a '.' or '..' component: write the plain path", what,
+				       path);
+		p = start + part;
+	}
+	return 0;
+}

@@ -1,0 +1,102 @@
+/*
+ * What a sandbox is: plain data, filled from the command line, read by everything that builds one. No behaviour here but
+ * the defaults (spec_init()) and the release of memory.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "runtime/base/err.h"
+
+#define SPEC_WORKSPACE "/workspace"
+#define SPEC_HOME "/home/agent"
+#define SPEC_USER "agent"
+
+enum {
+	SPEC_MOUNTS_MAX = 64,
+	SPEC_ENV_MAX = 256,
+	SPEC_PATH_MAX = 4096,
+	SPEC_NAME_MAX = 63,
+	SPEC_SERVER_ARGS_MAX = 16,
+};
+
+enum spec_mount_kind {
+	SPEC_BIND,
+	SPEC_TMPFS,
+};
+
+/* One -v, --mount or --tmpfs. */
+struct spec_mount {
+	enum spec_mount_kind kind;
+	const char *source;  /* host path (SPEC_BIND) */
+	const char *target;  /* absolute path inside, without "." or ".." components */
+	bool read_only;
+	bool no_exec;
+	uint64_t size;       /* bytes (SPEC_TMPFS) */
+	uint32_t mode;       /* of a tmpfs' root */
+};
+
+enum spec_workspace {
+	SPEC_WORKSPACE_CWD,  /* the current folder: nobody said anything */
+	SPEC_WORKSPACE_PATH, /* spec.workspace_path */
+	SPEC_WORKSPACE_NONE, /* an empty tmpfs */
+};
+
+struct spec_rlimit {
+	bool set;
+	rlim_t soft, hard;
+};
+
+/* Pointers are borrowed from argv, the environment or constants, unless a comment says "owned". */
+struct spec {
+	enum spec_workspace workspace;
+	const char *workspace_path;
+	bool workspace_read_only;
+	bool allow_home; /* the home directory may be the workspace */
+
+	struct spec_mount mounts[SPEC_MOUNTS_MAX];
+	size_t mount_count;
+	uint64_t tmp_size, home_size, shm_size; /* bytes */
+
+	uid_t uid; /* inside */
+	gid_t gid;
+	const char *hostname;
+	const char *name; /* --name: shown in messages; may be NULL */
+	const char *workdir; /* inside, absolute */
+
+	const char *env[SPEC_ENV_MAX]; /* "NAME=value" of -e and --env-file */
+	size_t env_count;
+	char *owned[SPEC_ENV_MAX]; /* memory that entries above point into; owned */
+	size_t owned_count;
+
+	uint64_t memory;     /* bytes, 0 = unlimited */
+	uint64_t cpu_milli;  /* thousandths of a CPU, 0 = unlimited */
+	uint64_t pids;       /* processes and threads, 0 = unlimited */
+	struct spec_rlimit rlimits[RLIM_NLIMITS];
+
+	const char *server_args[SPEC_SERVER_ARGS_MAX]; /* options for cloche-mcp, from the contract's environment variables */
+	size_t server_arg_count;
+};
+
+void spec_init(struct spec *spec);
+void spec_done(struct spec *spec);
+#define _cleanup_spec_ _cleanup_(spec_done)
+
+/* Keeps @memory (from malloc) until spec_done(). -ENOSPC when there are too many, then @memory is released. */
+int spec_own(struct spec *spec, char *memory) _must_check_;
+
+/* Adds a mount. -ENOSPC with @err filled when there are too many. */
+int spec_add_mount(struct spec *spec, const struct spec_mount *mount, struct err *err) _must_check_;
+
+/* Sets "NAME=value"; a later one replaces an earlier one of the same name. */
+int spec_add_env(struct spec *spec, const char *assignment, struct err *err) _must_check_;
+
+/*
+ * Checks a path that somebody wants to see inside: absolute, no "." or ".." components, no double slashes, not too long,
+ * no control characters. @what names it in the message.
+ */
+int spec_check_target(const char *what, const char *path, struct err *err) _must_check_;
