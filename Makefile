@@ -66,24 +66,37 @@ MCP_MODS = \
 	mcp/batch \
 	mcp/call \
 	mcp/capture \
+	mcp/check \
+	mcp/check_json \
+	mcp/check_python \
+	mcp/closest \
+	mcp/diff \
 	mcp/dirlist \
+	mcp/edit \
 	mcp/frame \
 	mcp/glob \
 	mcp/initc \
+	mcp/lines \
 	mcp/log \
 	mcp/loop \
 	mcp/method \
 	mcp/out \
 	mcp/registry \
+	mcp/reindent \
 	mcp/rpc \
 	mcp/scan \
 	mcp/schema \
 	mcp/server \
 	mcp/session \
+	mcp/slurp \
 	mcp/text \
 	mcp/tool \
 	mcp/tool_list_directory \
+	mcp/tool_read_file \
+	mcp/tool_run_bash \
+	mcp/tool_search_and_replace \
 	mcp/tool_search_workspace \
+	mcp/tool_write_file \
 	mcp/work \
 	mcp/ws
 
@@ -142,7 +155,9 @@ GEN_FILTER_MODS = \
 	tools/build/filter_profile \
 	tools/build/gen-filter
 
-MAN_PAGES = $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/docs/man/*.[1-8])))
+# Made from docs/man/NAME.in.
+MAN_PAGES = \
+	out/man/cloche.1
 PROFILES = $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/profiles/*.json $(srcdir)/profiles/seccomp/*.json)))
 
 LAYERS = base spec kern life cli init mcp
@@ -205,18 +220,18 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all check check-unit check-system check-e2e check-filter check-headers check-layers check-style check-lists lint \
-	analyze unit-tests list-unit-tests test-progs install uninstall dist clean distclean help configured FORCE
+.PHONY: all check check-unit check-system check-e2e check-filter check-wire check-headers check-layers check-style check-lists lint \
+	analyze unit-tests list-unit-tests test-progs wire-tests install uninstall dist clean distclean help configured FORCE
 
 PROGRAMS = $(if $(CLI_MAIN),$(O)/cloche) $(if $(INIT_MAIN),$(O)/cloche-init) $(if $(MCP_MAIN),$(O)/cloche-mcp)
 lib = $(foreach layer,$(1),$(OBJ)/lib$(layer).a)
 
-all: $(PROGRAMS)
+all: $(PROGRAMS) $(MAN_PAGES)
 
 help:
 	@echo 'make [all]          the three programs, in out/$(MODE)/ (MODE=release|debug|asan, V=1 shows the commands)'
 	@echo 'make check          all tests that need no second user: unit, filter, system, e2e, headers, layers, style, lint'
-	@echo 'make check-NAME     one of them: unit system e2e filter headers layers style lists'
+	@echo 'make check-NAME     one of them: unit system e2e filter wire headers layers style lists'
 	@echo 'make lint           shell scripts, man pages, static analysis;  make analyze: the slow compiler analysis'
 	@echo 'make install        with DESTDIR, prefix, bindir, libexecdir, datadir, mandir;  make uninstall'
 	@echo 'make dist           a source archive with configure;  make clean, make distclean'
@@ -307,13 +322,19 @@ $(GEN)/host_etc.h: $(srcdir)/rootfs/host-etc.list
 	$(Q)awk 'BEGIN { print "/* Made from rootfs/host-etc.list. */"; print "static const char *const host_etc[] = {" } \
 		{ sub(/[ \t]*#.*/, "") } NF { printf "\t\"%s\",\n", $$1 } END { print "};" }' $< > $@
 
+# The list of options comes from the program itself.
+out/man/%: $(srcdir)/docs/man/%.in $(O)/cloche $(srcdir)/tools/build/gen-man
+	$(say) MAN $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(srcdir)/tools/build/gen-man $(O)/cloche $< > $@
+
 # Needed before the first compilation writes down who includes what.
 $(PROGRAM_MODS:%=$(OBJ)/%.o) $(PROGRAM_MODS:%=$(START_OBJ)/%.o) $(UNIT_TESTS:%=$(OBJ)/%.o) \
 	$(TEST_PROGS:%=$(OBJ)/%.o): | $(GEN_HEADERS)
 
 # --- tests -------------------------------------------------------------------------------------------------------------
 
-check: check-lists check-layers check-style check-headers lint check-unit check-filter check-system check-e2e
+check: check-lists check-layers check-style check-headers lint check-unit check-filter check-wire check-system check-e2e
 
 # A unit test is linked with the layers up to its own.
 below_base = base
@@ -365,6 +386,12 @@ check-filter: test-progs
 		'$(O)/tests/filter/compiler $(FILTERS:%=$(srcdir)/profiles/seccomp/%.json)' \
 		$(O)/tests/filter/live $(srcdir)/tests/filter/workloads.sh
 
+# The server alone, on the wire, with a stand-in for init.
+wire-tests: $(O)/cloche-mcp $(O)/tests/mcp/fakeinit
+check-wire: wire-tests
+	$(Q)$(srcdir)/tools/run-tests --title 'MCP on the wire ($(MODE))' \
+		'$(srcdir)/tests/mcp/wire_test.py $(O)/tests/mcp/fakeinit $(O)/cloche-mcp'
+
 check-e2e: all
 	$(Q)test -d $(srcdir)/tests/e2e/node_modules || npm --prefix $(srcdir)/tests/e2e ci --no-audit --no-fund --ignore-scripts
 	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --title e2e $(srcdir)/tools/run-e2e
@@ -403,7 +430,7 @@ install: all
 	$(Q)$(INSTALL) -m 755 $(O)/cloche $(DESTDIR)$(bindir)/cloche
 	$(Q)$(INSTALL) -m 755 $(O)/cloche-init $(O)/cloche-mcp $(DESTDIR)$(libexecdir)/cloche/
 	$(Q)for f in $(PROFILES); do $(INSTALL) -m 644 $(srcdir)/$$f $(DESTDIR)$(datadir)/cloche/$${f#profiles/} || exit 1; done
-	$(Q)for f in $(MAN_PAGES); do $(INSTALL) -D -m 644 $(srcdir)/$$f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/} || exit 1; done
+	$(Q)for f in $(MAN_PAGES); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/} || exit 1; done
 	@echo 'installed $(DESTDIR)$(bindir)/cloche'
 
 uninstall: configured

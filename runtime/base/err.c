@@ -13,6 +13,30 @@ static int err_number(const struct err *err)
 	return err->errnum > 0 ? -err->errnum : -EINVAL;
 }
 
+/*
+ * Names from outside may hold what a terminal or a log would obey: a message stays one line of printable text. The bytes of
+ * a character above U+009F are left alone; U+0080 to U+009F (c2 80 to c2 9f in UTF-8) are control characters as well.
+ */
+static void make_printable(char *text)
+{
+	for (unsigned char *c = (unsigned char *) text; *c; c++) {
+		if (*c < 0x20 || *c == 0x7f)
+			*c = '?';
+		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
+			c[0] = c[1] = '?';
+	}
+}
+
+/* A text that was cut (by a very long name in it) still ends with the cause. */
+static void end_with_cause(struct err *err)
+{
+	char cause[ERR_TEXT_MAX / 4];
+	int n = snprintf(cause, sizeof(cause), "...: %s", strerror(err->errnum));
+	size_t len = n > 0 ? MIN((size_t) n, sizeof(cause) - 1) : 0;
+
+	memcpy(err->text + sizeof(err->text) - 1 - len, cause, len);
+}
+
 int err_set(struct err *err, enum err_code code, int errnum, const char *fmt, ...)
 {
 	va_list ap;
@@ -23,8 +47,11 @@ int err_set(struct err *err, enum err_code code, int errnum, const char *fmt, ..
 	err->errnum = errnum;
 	errno = errnum; /* so that %m in @fmt means @errnum */
 	va_start(ap, fmt);
-	(void) vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	int n = vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
+	if (n >= (int) sizeof(err->text) && errnum > 0)
+		end_with_cause(err);
+	make_printable(err->text);
 	return err_number(err);
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/base/opt.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 enum {
@@ -43,14 +44,14 @@ static const struct opt *find_short(const struct parser *p, char letter)
 	return NULL;
 }
 
-/* Levenshtein distance of two short words, capped by their length limit. */
+/* Levenshtein distance of two short words; of a longer one, further than any. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t row[OPT_NAME_MAX + 1];
 	size_t n = strlen(a), m = strlen(b);
 
 	if (n > OPT_NAME_MAX || m > OPT_NAME_MAX)
-		return OPT_NAME_MAX;
+		return SIZE_MAX;
 	for (size_t j = 0; j <= m; j++)
 		row[j] = j;
 	for (size_t i = 1; i <= n; i++) {

@@ -2,6 +2,7 @@
  * `cloche`: finds the sub-command and prints what went wrong. Runs on the host as the invoking user.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,8 @@ static int dispatch(int argc, char **argv, struct err *err)
 int main(int argc, char **argv)
 {
 	struct err err = { .code = ERR_NONE };
+	/* A limit of the caller's on file sizes shall be an error to explain, not our death. The sandbox gets its default back. */
+	(void) signal(SIGXFSZ, SIG_IGN);
 	/* A closed standard stream would otherwise become one of our own files. */
 	int r = fd_ensure_stdio();
 

@@ -149,7 +149,7 @@ int set_user(void *target, _unused_ const struct opt *opt, const char *value, st
 		return err_set(err, ERR_USAGE, EINVAL, "--user '%s': the group id must be a number from 0 to %d, without sign or name",
 			       value, ID_MAX);
 	if (uid == 0 || gid == 0)
-		return err_set(err, ERR_USAGE, EPERM, "--user '%s': nothing runs as root inside. Choose ids from 1 to %d", value, ID_MAX);
+		return err_set(err, ERR_USAGE, EPERM, "--user '%s': nothing runs as root inside. Leave --user out, or choose ids from 1 to %d", value, ID_MAX);
 	spec->uid = (uid_t) uid;
 	spec->gid = (gid_t) gid;
 	return 0;

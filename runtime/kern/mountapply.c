@@ -49,6 +49,8 @@ static int opened_or_made(int dirfd, const char *name, bool directory, dev_t roo
 	struct stat st;
 	int fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
+	if (fd < 0 && errno == ENOTDIR && fstat(dirfd, &st) == 0 && S_ISLNK(st.st_mode))
+		return -ELOOP; /* what was opened before is a link: it was not followed */
 	if (fd >= 0 || errno != ENOENT)
 		return fd >= 0 ? fd : -errno;
 	/* Only our own tmpfs gets new names: nothing is ever created in a directory of the host. */

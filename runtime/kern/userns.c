@@ -21,6 +21,8 @@
 #include "runtime/base/fd.h"
 #include "runtime/base/sysx.h"
 
+enum { MAP_TEXT_MAX = 4096 };
+
 void userns_plan(struct userns_map *ret, uid_t inside_uid, gid_t inside_gid, uid_t host_uid, gid_t host_gid)
 {
 	(void) snprintf(ret->uid, sizeof(ret->uid), "%u %u 1\n", inside_uid, host_uid);
@@ -123,6 +125,17 @@ int userns_idmapped_tree(int path_fd, uint64_t attrs, uid_t disk_uid, gid_t disk
 	if (sysx_mount_setattr(tree, "", AT_EMPTY_PATH, &attr) < 0)
 		return -errno;
 	return TAKE_FD(tree);
+}
+
+bool userns_is_initial(void)
+{
+	char map[MAP_TEXT_MAX];
+	unsigned int inside, outside, count;
+
+	if (fd_read_text(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) < 0)
+		return true;
+	/* The initial namespace maps every id to itself (user_namespaces(7)). */
+	return sscanf(map, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 && outside == 0 && count == UINT32_MAX;
 }
 
 int userns_become(uid_t uid, gid_t gid)

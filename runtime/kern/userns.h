@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -36,6 +37,9 @@ int userns_open_proc(void) _must_check_;
  */
 int userns_idmapped_tree(int path_fd, uint64_t attrs, uid_t disk_uid, gid_t disk_gid, uid_t host_uid,
 			 gid_t host_gid) _must_check_;
+
+/* Whether uid 0 of this process is the host's root, and not the root of a user namespace that maps it elsewhere. */
+bool userns_is_initial(void);
 
 /* As real root: becomes the given unprivileged identity for good, without supplementary groups. 0 or -errno. */
 int userns_become(uid_t uid, gid_t gid) _must_check_;

@@ -268,7 +268,7 @@ static int explain_mount(const struct mount_op *op, int errnum, struct err *err)
 			       "there. Choose another target, such as /data", what);
 	if (errnum == ELOOP && (op->flags & MOUNT_USER))
 		return err_set(err, ERR_USAGE, errnum,
-			       "the sandbox cannot %s: the target is a symbolic link. Name the real path", what);
+			       "the sandbox cannot %s: the target is, or leads through, a symbolic link. Name the real path", what);
 	if (op->kind == MOUNT_PROC && errnum == EPERM)
 		return err_set(err, ERR_UNSUPPORTED, errnum,
 			       "the sandbox cannot %s: this host hides parts of /proc, as containers do, and the kernel then refuses a "

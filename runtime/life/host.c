@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,16 +142,44 @@ static int take_root_tree(const struct host *host, struct mountplan_source *sour
 {
 	if (!host->launched_by_root)
 		return 0;
-	source->tree_fd = root_tree(host, fd, st, read_only);
-	if (source->tree_fd >= 0)
+	int tree = root_tree(host, fd, st, read_only);
+	if (tree >= 0) {
+		source->tree_fd = tree;
 		return 0;
-	if (source->tree_fd == -EINVAL)
+	}
+	/* The root of a container may not mount. What others own can still be opened by the child. */
+	if (tree == -EPERM && (read_only || st->st_uid != 0))
+		return 0;
+	if (tree == -EPERM)
+		return err_set(err, ERR_UNSUPPORTED, EPERM,
+			       "%s '%s' belongs to root, and this root (of a container?) may not show it to an unprivileged id "
+			       "(CAP_SYS_ADMIN is missing): run cloche as an ordinary user, or give the directory to one (chown)",
+			       what, source->path);
+	if (tree == -EINVAL)
 		return err_set(err, ERR_UNSUPPORTED, EINVAL,
 			       "%s '%s' belongs to root, and its file system cannot show it to an unprivileged id (no id-mapped "
 			       "mounts): run cloche as an ordinary user, or give the directory to one (chown)",
 			       what, source->path);
-	return err_set(err, ERR_SYSTEM, -source->tree_fd, "%s '%s' cannot be prepared for an unprivileged id: %m", what,
-		       source->path);
+	return err_set(err, ERR_SYSTEM, -tree, "%s '%s' cannot be prepared for an unprivileged id: %m", what, source->path);
+}
+
+/* The primary group of @uid after /etc/passwd, or the configured one. */
+static gid_t primary_group(uid_t uid)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *entry;
+	gid_t gid = CLOCHE_SANDBOX_UID;
+
+	while (file && (entry = fgetpwent(file))) {
+		if (entry->pw_uid != uid)
+			continue;
+		if (entry->pw_gid != 0)
+			gid = entry->pw_gid;
+		break;
+	}
+	if (file)
+		(void) fclose(file);
+	return gid;
 }
 
 /* The identity that replaces real root: the workspace owner's, else the configured one. */
@@ -158,12 +187,16 @@ static void choose_identity(struct host *host, const struct stat *workspace)
 {
 	host->uid = geteuid();
 	host->gid = getegid();
-	host->launched_by_root = host->uid == 0;
+	host->launched_by_root = host->uid == 0 && userns_is_initial();
 	if (!host->launched_by_root)
 		return;
-	bool owned = workspace && workspace->st_uid != 0;
-	host->uid = owned ? workspace->st_uid : CLOCHE_SANDBOX_UID;
-	host->gid = owned && workspace->st_gid != 0 ? workspace->st_gid : CLOCHE_SANDBOX_UID;
+	if (workspace && workspace->st_uid != 0) {
+		host->uid = workspace->st_uid;
+		host->gid = workspace->st_gid != 0 ? workspace->st_gid : primary_group(workspace->st_uid);
+	} else {
+		host->uid = CLOCHE_SANDBOX_UID;
+		host->gid = CLOCHE_SANDBOX_UID;
+	}
 }
 
 static int prepare_mounts(struct host *host, const struct spec *spec, struct err *err)
@@ -213,9 +246,12 @@ static int open_programs_as_root(struct host *host, struct err *err)
 	struct host_program *programs[] = { &host->init, &host->server };
 
 	for (size_t i = 0; i < ARRAY_LEN(programs) && programs[i]->path; i++) {
-		programs[i]->tree_fd = mountapply_program(programs[i]->path);
-		if (programs[i]->tree_fd < 0)
-			return err_set(err, ERR_SYSTEM, -programs[i]->tree_fd, "'%s' cannot be opened for the sandbox: %m",
+		int tree = mountapply_program(programs[i]->path);
+		if (tree == -EPERM)
+			continue; /* the root of a container: the child opens it by its path */
+		programs[i]->tree_fd = tree;
+		if (tree < 0)
+			return err_set(err, ERR_SYSTEM, -tree, "'%s' cannot be opened for the sandbox: %m",
 				       programs[i]->path);
 	}
 	return 0;

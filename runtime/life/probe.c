@@ -30,8 +30,7 @@ struct prober {
 	size_t max, count;
 };
 
-static struct probe_finding *add(struct prober *p, const char *layer, enum probe_status status, const char *detail,
-				 const char *repair)
+static void add(struct prober *p, const char *layer, enum probe_status status, const char *detail, const char *repair)
 {
 	static struct probe_finding overflow;
 	struct probe_finding *f = p->count < p->max ? &p->findings[p->count++] : &overflow;
@@ -40,7 +39,6 @@ static struct probe_finding *add(struct prober *p, const char *layer, enum probe
 	f->status = status;
 	(void) snprintf(f->detail, sizeof(f->detail), "%s", detail);
 	(void) snprintf(f->repair, sizeof(f->repair), "%s", repair);
-	return f;
 }
 
 /* Makes a namespace in a child that ends at once. 0 or -errno. */
@@ -79,12 +77,17 @@ static bool probe_namespaces(struct prober *p)
 		struct err err = { .code = ERR_NONE };
 		int r = try_namespace(rows[i].flag);
 
-		if (r < 0) {
-			(void) userns_diagnose(-r, &err);
-			all = false;
+		if (r == 0) {
+			add(p, rows[i].layer, PROBE_ACTIVE, rows[i].detail, "");
+			continue;
 		}
-		(void) add(p, rows[i].layer, r < 0 ? PROBE_MISSING : PROBE_ACTIVE, r < 0 ? strerror(-r) : rows[i].detail,
-			   err.text);
+		(void) userns_diagnose(-r, &err);
+		all = false;
+		if (rows[i].flag == 0) {
+			add(p, rows[i].layer, PROBE_MISSING, "cannot be made, and every other layer needs it", err.text);
+			break;
+		}
+		add(p, rows[i].layer, PROBE_MISSING, "cannot be made", err.text);
 	}
 	return all;
 }
@@ -140,13 +143,13 @@ static void probe_sandbox(struct prober *p)
 	struct err err = { .code = ERR_NONE };
 
 	if (sandbox_status(text, sizeof(text), &err) < 0) {
-		(void) add(p, "sandbox", PROBE_MISSING, "a sandbox could not be started", err.text);
+		add(p, "sandbox", PROBE_MISSING, "a sandbox could not be started", err.text);
 		return;
 	}
-	(void) add(p, "sandbox", PROBE_ACTIVE, "a sandbox was started: read-only root, /proc of its own, nothing of your home", "");
+	add(p, "sandbox", PROBE_ACTIVE, "a sandbox was started: read-only root, /proc of its own, nothing of your home", "");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		bool holds = status_has(text, rows[i].line);
-		(void) add(p, rows[i].layer, holds ? PROBE_ACTIVE : PROBE_MISSING,
+		add(p, rows[i].layer, holds ? PROBE_ACTIVE : PROBE_MISSING,
 			   holds ? rows[i].detail : "a command inside does not show it in /proc/self/status",
 			   holds ? "" : "this is a fault of cloche: please report it");
 	}
@@ -157,12 +160,12 @@ static void probe_filter(struct prober *p)
 	int r = seccomp_probe();
 
 	if (r < 0)
-		(void) add(p, "seccomp", PROBE_MISSING, strerror(-r), "use a kernel with CONFIG_SECCOMP_FILTER");
+		add(p, "seccomp", PROBE_MISSING, strerror(-r), "use a kernel with CONFIG_SECCOMP_FILTER");
 }
 
 static void probe_limits(struct prober *p)
 {
-	(void) add(p, "resource limits", PROBE_WEAKER,
+	add(p, "resource limits", PROBE_WEAKER,
 		   "approximate: processes per sandbox are exact; memory is bounded for each process's private data, not for the sum; "
 		   "CPUs are whole ones; /tmp, home and /dev/shm have fixed sizes", "");
 }
@@ -171,12 +174,12 @@ static void probe_root(struct prober *p)
 {
 	char text[PROBE_TEXT_MAX];
 
-	if (geteuid() != 0)
+	if (geteuid() != 0 || !userns_is_initial())
 		return;
 	(void) snprintf(text, sizeof(text),
 			"you are root: a sandbox runs as the owner of its workspace, or as uid %d on a workspace of root (then its file "
 			"system must support id-mapped mounts)", CLOCHE_SANDBOX_UID);
-	(void) add(p, "identity", PROBE_ACTIVE, text, "");
+	add(p, "identity", PROBE_ACTIVE, text, "");
 }
 
 size_t probe_host(struct probe_finding *findings, size_t max)

@@ -105,9 +105,12 @@ int workspace_open(const struct spec *spec, char canonical[static SPEC_PATH_MAX]
 	if (!S_ISDIR(st->st_mode))
 		return err_set(err, ERR_USAGE, ENOTDIR, "the workspace '%s' is not a directory: name the folder that holds it",
 			       shown);
+	if (st->st_nlink == 0)
+		return err_set(err, ERR_USAGE, ENOENT, "the workspace '%s' was deleted: change to a folder that exists, or name one",
+			       shown);
 	int r = workspace_path_of(fd, canonical);
 	if (r < 0)
-		return err_set(err, ERR_USAGE, -r, "the workspace '%s' has no usable path (was it deleted or moved?): %m", shown);
+		return err_set(err, ERR_USAGE, -r, "the workspace '%s' has no usable path: %m", shown);
 	r = check_place(spec, canonical, err);
 	if (r < 0)
 		return r;

@@ -27,7 +27,7 @@ enum initmsg_type {
 
 enum {
 	INITMSG_MAX = 160 * 1024,      /* bytes of one message, strings included */
-	INITMSG_ARGC_MAX = 256,        /* argument strings */
+	INITMSG_ARGC_MAX = 4096,       /* argument strings */
 	INITMSG_ENVC_MAX = 64,         /* extra environment strings */
 	INITMSG_STRING_MAX = 131072,   /* one string with its NUL: the kernel's MAX_ARG_STRLEN */
 	INITMSG_COMMANDS_MAX = 64,     /* commands alive at once */

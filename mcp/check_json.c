@@ -1,0 +1,494 @@
+/*
+ * A strict JSON checker: see check_json.h. A pure function over hostile bytes: iterative, one pass, with a fixed depth.
+ */
+#include "mcp/check_json.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/utf8.h"
+
+enum { JSON_SHOWN_NAME = 40, JSON_FIRST_SLOTS = 64 };
+
+/* What the names of objects hash to, each mixed with the number of its object: open addressing, 0 is a free slot. */
+struct names {
+	uint64_t *slot;
+	size_t size, used;
+};
+
+struct level {
+	bool object;
+	uint64_t serial; /* of the object: equal names in different objects are no repetition */
+};
+
+struct json {
+	const char *start, *p, *end;
+	const char *bad; /* where it went wrong, or NULL */
+	bool too_deep;
+	char text[CHECK_TEXT_MAX / 2];
+	struct names names;
+	uint64_t objects;
+	const char *repeated; /* the first name that was repeated (its opening quote) */
+	const char *number_word; /* the first NaN or Infinity */
+	size_t depth;
+	struct level level[JSON_DEPTH_MAX];
+};
+
+static bool _printf_(3, 4) wrong(struct json *j, const char *at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void) vsnprintf(j->text, sizeof(j->text), fmt, ap);
+	va_end(ap);
+	j->bad = at;
+	return false;
+}
+
+/* Complains about what stands at j->p instead of @wanted. */
+static bool expected(struct json *j, const char *wanted)
+{
+	unsigned char c = j->p < j->end ? (unsigned char) *j->p : 0;
+
+	if (j->p == j->end)
+		return wrong(j, j->p, "expected %s, but the text ends", wanted);
+	if (c == '/' || c == '#')
+		return wrong(j, j->p, "expected %s; JSON has no comments", wanted);
+	if (c == '\'')
+		return wrong(j, j->p, "expected %s; JSON strings need double quotes", wanted);
+	if (c > 0x20 && c < 0x7F)
+		return wrong(j, j->p, "expected %s, but found '%c'", wanted, c);
+	return wrong(j, j->p, "expected %s, but found another character", wanted);
+}
+
+static void skip_space(struct json *j)
+{
+	while (j->p < j->end && (*j->p == ' ' || *j->p == '\n' || *j->p == '\t' || *j->p == '\r'))
+		j->p++;
+}
+
+static bool is_digit(const struct json *j)
+{
+	return j->p < j->end && *j->p >= '0' && *j->p <= '9';
+}
+
+/* --- repeated names --------------------------------------------------------------------------------------------------- */
+
+static bool names_grow(struct names *n)
+{
+	size_t size = n->size ? n->size * 2 : JSON_FIRST_SLOTS;
+	uint64_t *slot = size <= 2 * (size_t) JSON_NAMES_MAX ? calloc(size, sizeof(*slot)) : NULL;
+
+	if (!slot)
+		return false;
+	for (size_t i = 0; i < n->size; i++) {
+		if (n->slot[i] == 0)
+			continue;
+		size_t at = n->slot[i] & (size - 1);
+		while (slot[at])
+			at = (at + 1) & (size - 1);
+		slot[at] = n->slot[i];
+	}
+	free(n->slot);
+	n->slot = slot;
+	n->size = size;
+	return true;
+}
+
+/* Remembers a name; true when it was there. Beyond the cap (or without memory) nothing is remembered and nothing found. */
+static bool names_seen(struct names *n, uint64_t hash)
+{
+	if (2 * (n->used + 1) > n->size && !names_grow(n))
+		return false;
+	size_t at = hash & (n->size - 1);
+	for (; n->slot[at]; at = (at + 1) & (n->size - 1))
+		if (n->slot[at] == hash)
+			return true;
+	n->slot[at] = hash;
+	n->used++;
+	return false;
+}
+
+static uint64_t mix(uint64_t h)
+{
+	h = (h ^ (h >> 32)) * UINT64_C(0xd6e8feb86659fd93);
+	h = (h ^ (h >> 32)) * UINT64_C(0xd6e8feb86659fd93);
+	return h ^ (h >> 32);
+}
+
+static void note_name(struct json *j, const char *quote)
+{
+	uint64_t h = mix(j->level[j->depth - 1].serial);
+
+	for (const char *p = quote; p < j->p; p++)
+		h = (h ^ (unsigned char) *p) * UINT64_C(0x100000001b3);
+	h = mix(h) | 1;
+	if (names_seen(&j->names, h) && !j->repeated)
+		j->repeated = quote;
+}
+
+/* --- scalars ---------------------------------------------------------------------------------------------------------- */
+
+/* Four hexadecimal digits behind "\u". */
+static bool hex4(struct json *j, unsigned int *ret)
+{
+	unsigned int value = 0;
+
+	for (int i = 0; i < 4; i++) {
+		char c = i < j->end - j->p ? j->p[i] : 0;
+		unsigned int digit;
+		if (c >= '0' && c <= '9')
+			digit = (unsigned int) (c - '0');
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+			digit = (unsigned int) ((c | 0x20) - 'a') + 10;
+		else
+			return wrong(j, j->p, "expected four hexadecimal digits behind \\u");
+		value = value << 4 | digit;
+	}
+	j->p += 4;
+	*ret = value;
+	return true;
+}
+
+static bool escape(struct json *j)
+{
+	const char *at = j->p++;
+	unsigned int unit, low;
+
+	if (j->p == j->end)
+		return wrong(j, at, "the text ends within an escape");
+	char c = *j->p++;
+	if (c != 'u')
+		return strchr("\"\\/bfnrt", c) && c ? true : wrong(j, at, "there is no such escape; a backslash itself is written \\\\");
+	if (!hex4(j, &unit))
+		return false;
+	if (unit < 0xD800 || unit > 0xDFFF)
+		return true;
+	/* A character above U+FFFF is a pair of surrogates. */
+	if (unit > 0xDBFF || j->end - j->p < 6 || j->p[0] != '\\' || j->p[1] != 'u')
+		return wrong(j, at, "half a surrogate pair");
+	j->p += 2;
+	if (!hex4(j, &low))
+		return false;
+	return low >= 0xDC00 && low <= 0xDFFF ? true : wrong(j, at, "half a surrogate pair");
+}
+
+static bool string(struct json *j)
+{
+	const char *quote = j->p++;
+
+	while (j->p < j->end) {
+		unsigned char c = (unsigned char) *j->p;
+		if (c == '"') {
+			j->p++;
+			return true;
+		}
+		if (c == '\n' || c == '\r')
+			return wrong(j, j->p, "the line ends within a string; a line break in a string is written \\n");
+		if (c < 0x20)
+			return wrong(j, j->p, "a control character in a string must be written as an escape such as \\t");
+		if (c == '\\') {
+			if (!escape(j))
+				return false;
+			continue;
+		}
+		j->p++;
+	}
+	return wrong(j, quote, "the string that begins here has no closing quote");
+}
+
+static bool digits(struct json *j, const char *after)
+{
+	char wanted[60];
+
+	if (!is_digit(j)) {
+		(void) snprintf(wanted, sizeof(wanted), "a digit behind %s", after);
+		return expected(j, wanted);
+	}
+	while (is_digit(j))
+		j->p++;
+	return true;
+}
+
+static bool word(struct json *j, const char *text)
+{
+	size_t len = strlen(text);
+
+	if ((size_t) (j->end - j->p) < len || memcmp(j->p, text, len) != 0)
+		return false;
+	j->p += len;
+	return true;
+}
+
+static bool number(struct json *j)
+{
+	const char *at = j->p;
+
+	if (*j->p == '-')
+		j->p++;
+	if (word(j, "Infinity")) {
+		j->number_word = j->number_word ? j->number_word : at;
+		return true;
+	}
+	if (j->p < j->end && *j->p == '0') {
+		j->p++;
+		if (is_digit(j))
+			return wrong(j, at, "a number may not begin with 0");
+	} else if (!digits(j, "the minus sign")) {
+		return false;
+	}
+	if (j->p < j->end && *j->p == '.') {
+		j->p++;
+		if (!digits(j, "the decimal point"))
+			return false;
+	}
+	if (j->p < j->end && (*j->p == 'e' || *j->p == 'E')) {
+		j->p++;
+		if (j->p < j->end && (*j->p == '+' || *j->p == '-'))
+			j->p++;
+		return digits(j, "the exponent's e");
+	}
+	return true;
+}
+
+static bool literal(struct json *j)
+{
+	const char *at = j->p;
+
+	if (word(j, "true") || word(j, "false") || word(j, "null"))
+		return true;
+	if (word(j, "NaN") || word(j, "Infinity")) {
+		j->number_word = j->number_word ? j->number_word : at;
+		return true;
+	}
+	return expected(j, "a value");
+}
+
+static bool scalar(struct json *j)
+{
+	if (j->p == j->end)
+		return expected(j, "a value");
+	if (*j->p == '"')
+		return string(j);
+	if (*j->p == '-' || is_digit(j))
+		return number(j);
+	return literal(j);
+}
+
+/* --- structure -------------------------------------------------------------------------------------------------------- */
+
+static bool name_and_colon(struct json *j)
+{
+	const char *quote = j->p;
+
+	if (j->p == j->end || *j->p != '"')
+		return expected(j, "a name in double quotes");
+	if (!string(j))
+		return false;
+	note_name(j, quote);
+	skip_space(j);
+	if (j->p == j->end || *j->p != ':')
+		return expected(j, "':' behind the name");
+	j->p++;
+	skip_space(j);
+	return true;
+}
+
+static bool open_level(struct json *j)
+{
+	if (j->depth == JSON_DEPTH_MAX) {
+		j->too_deep = true;
+		return false;
+	}
+	bool object = *j->p++ == '{';
+	j->level[j->depth++] = (struct level) { .object = object, .serial = ++j->objects };
+	return true;
+}
+
+static char closing(const struct json *j)
+{
+	return j->level[j->depth - 1].object ? '}' : ']';
+}
+
+/* Behind a value: closes what ends here and steps over the comma. Sets *@ret_over when the outermost value is complete. */
+static bool after_value(struct json *j, bool *ret_over)
+{
+	for (;;) {
+		if (j->depth == 0) {
+			*ret_over = true;
+			return true;
+		}
+		skip_space(j);
+		char close = closing(j);
+		if (j->p < j->end && *j->p == close) {
+			j->p++;
+			j->depth--;
+			continue;
+		}
+		if (j->p == j->end || *j->p != ',')
+			return expected(j, close == '}' ? "',' or '}'" : "',' or ']'");
+		const char *comma = j->p++;
+		skip_space(j);
+		if (j->p < j->end && *j->p == close)
+			return wrong(j, comma, "there may be no comma before '%c'", close);
+		return close == ']' || name_and_colon(j);
+	}
+}
+
+/* One value, whose first character is at j->p. */
+static bool value(struct json *j)
+{
+	bool over = false;
+
+	while (!over) {
+		if (j->p < j->end && (*j->p == '{' || *j->p == '[')) {
+			if (!open_level(j))
+				return false;
+			skip_space(j);
+			bool empty = j->p < j->end && *j->p == closing(j);
+			if (!empty) {
+				if (j->level[j->depth - 1].object && !name_and_colon(j))
+					return false;
+				continue;
+			}
+		} else if (!scalar(j)) {
+			return false;
+		}
+		if (!after_value(j, &over))
+			return false;
+	}
+	return true;
+}
+
+/* Line and column (in characters), both from 1, of @at. */
+static void locate(const struct json *j, const char *at, size_t *ret_line, size_t *ret_column)
+{
+	const char *begin = j->start;
+
+	*ret_line = 1;
+	for (const char *p = begin; (p = memchr(p, '\n', (size_t) (at - p))) != NULL;) {
+		begin = ++p;
+		(*ret_line)++;
+	}
+	*ret_column = 1;
+	for (const char *p = begin; p < at; p++)
+		*ret_column += ((unsigned char) *p & 0xC0) != 0x80;
+}
+
+/* Checks the text from j->p to j->end. */
+static bool whole(struct json *j)
+{
+	size_t len = (size_t) (j->end - j->p), good = utf8_valid_prefix(j->p, len);
+
+	if (good < len)
+		return wrong(j, j->p + good, "this byte is not UTF-8");
+	skip_space(j);
+	if (!value(j))
+		return false;
+	skip_space(j);
+	return j->p == j->end || expected(j, "the end of the text");
+}
+
+static void warn(const struct json *j, struct check_result *res)
+{
+	size_t line, column;
+
+	if (j->repeated) {
+		locate(j, j->repeated, &line, &column);
+		const char *name = j->repeated + 1;
+		size_t len = 0, room = (size_t) (j->end - name);
+		while (len < room && len < JSON_SHOWN_NAME && name[len] != '"' && name[len] != '\\')
+			len++;
+		check_say(res->warning, "the name \"%.*s\" is repeated in its object (line %zu): most programs use the "
+				"last one only", (int) utf8_floor(name, len), name, line);
+	} else if (j->number_word) {
+		locate(j, j->number_word, &line, &column);
+		check_say(res->warning, "NaN and Infinity (line %zu) are no JSON: many programs refuse them", line);
+	}
+}
+
+static void report(struct json *j, const char *kind, struct check_result *res)
+{
+	size_t line, column;
+
+	if (j->bad) {
+		locate(j, j->bad, &line, &column);
+		res->verdict = CHECK_BAD;
+		check_say(res->text, "%s parse error at line %zu: %s (column %zu)", kind, line, j->text, column);
+	} else if (j->too_deep) {
+		res->verdict = CHECK_UNKNOWN;
+		check_say(res->text, "it is nested more than %d levels deep", JSON_DEPTH_MAX);
+	} else {
+		res->verdict = CHECK_OK;
+		warn(j, res);
+	}
+}
+
+static struct json *json_new(const char *data, size_t len, struct check_result *res)
+{
+	struct json *j = calloc(1, sizeof(*j));
+
+	*res = (struct check_result) { .verdict = CHECK_UNKNOWN };
+	if (!j) {
+		check_say(res->text, "out of memory");
+		return NULL;
+	}
+	j->start = j->p = data;
+	j->end = data + len;
+	if (len >= 3 && memcmp(data, "\xEF\xBB\xBF", 3) == 0)
+		j->p = j->start += 3;
+	return j;
+}
+
+static void json_free(struct json *j)
+{
+	free(j->names.slot);
+	free(j);
+}
+
+static bool is_blank(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
+		p++;
+	return p == end;
+}
+
+void check_json(const char *data, size_t len, struct check_result *res)
+{
+	struct json *j = json_new(data, len, res);
+
+	if (!j)
+		return;
+	if (is_blank(j->p, j->end)) {
+		res->verdict = CHECK_OK;
+		check_say(res->warning, "the file is empty, which is no JSON value");
+	} else {
+		(void) whole(j);
+		report(j, "JSON", res);
+	}
+	json_free(j);
+}
+
+void check_jsonl(const char *data, size_t len, struct check_result *res)
+{
+	struct json *j = json_new(data, len, res);
+
+	if (!j)
+		return;
+	const char *end = j->end;
+	while (j->p < end && !j->bad && !j->too_deep) {
+		const char *newline = memchr(j->p, '\n', (size_t) (end - j->p));
+		j->end = newline ? newline : end;
+		j->depth = 0;
+		if (!is_blank(j->p, j->end))
+			(void) whole(j);
+		if (!j->bad)
+			j->p = newline ? newline + 1 : end;
+	}
+	report(j, "JSONL", res);
+	json_free(j);
+}

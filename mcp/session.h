@@ -1,0 +1,48 @@
+/*
+ * What the client has told us about itself, and which revision of the protocol a message is served under.
+ *
+ * The era is decided for every message and never pinned: a request whose params._meta names a protocol version is
+ * served without any state (2026-07-28); everything else belongs to the handshake revisions, with 2025-11-25 until a
+ * version has been agreed.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "mcp/rpc.h"
+#include "mcp/tool.h"
+
+/* In order of age. */
+enum mcp_version { MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28 };
+
+#define MCP_META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define MCP_META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define MCP_META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
+#define MCP_META_SERVER_INFO "io.modelcontextprotocol/serverInfo"
+
+struct session {
+	bool ready;                   /* notifications/initialized has come: we may send notifications of our own */
+	enum mcp_version version;     /* agreed by initialize */
+	enum mcp_log_level log_level; /* least level of notifications/message */
+};
+
+void session_init(struct session *s);
+
+/* A refusal of one request. */
+struct refusal {
+	enum rpc_code code;
+	char message[320];
+	char data[400]; /* JSON text or "" */
+};
+
+/* Decides the revision for the request @m. True, or false with the refusal to answer. */
+bool session_serve_as(const struct session *s, const struct rpc *m, enum mcp_version *ret_version,
+		      struct refusal *refusal);
+
+/* Begins a handshake session. Never fails: an unknown @wanted (or NULL) gets the newest handshake revision. */
+enum mcp_version session_handshake(struct session *s, const char *wanted);
+
+const char *session_version_name(enum mcp_version version);
+
+/* Adds our name and version, with the members that @version knows. */
+void session_write_server_info(struct buf *b, enum mcp_version version);

@@ -1,0 +1,51 @@
+/*
+ * A whole file of the workspace in memory: see slurp.h. Runs in cloche-mcp, on a worker thread, without any capability.
+ */
+#include "mcp/slurp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "runtime/base/fd.h"
+
+enum { SLURP_STEP = 256 * 1024 };
+
+int slurp_place(const struct ws_place *place, struct buf *content, struct stat *ret_st)
+{
+	struct stat st;
+	/* The name has been resolved: a link here was put there since. */
+	_cleanup_fd_ int fd = openat(place->dir_fd, place->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ELOOP ? -ESTALE : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (st.st_size > SLURP_MAX)
+		return -EFBIG;
+	for (;;) {
+		char *to = buf_reserve(content, SLURP_STEP);
+		size_t room = SLURP_STEP;
+		if (!to && buf_error(content) == -E2BIG) { /* close to the cap */
+			content->error = 0;
+			room = content->max - content->len;
+			to = room ? buf_reserve(content, room) : NULL;
+		}
+		if (!to)
+			return room ? -ENOMEM : -EFBIG;
+		ssize_t n = read(fd, to, room);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		content->len += (size_t) n;
+		to[n] = '\0';
+		if (n == 0)
+			break;
+	}
+	if (ret_st)
+		*ret_st = st;
+	return 0;
+}

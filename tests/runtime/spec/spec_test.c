@@ -1,0 +1,155 @@
+/*
+ * A specification: its defaults, the caps of its lists, and which paths inside are taken.
+ */
+#include "runtime/spec/spec.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/harness/unit.h"
+
+START_TEST(test_defaults)
+{
+	_cleanup_spec_ struct spec spec;
+
+	memset(&spec, 0xa5, sizeof(spec)); /* nothing of what was there before stays */
+	spec_init(&spec);
+	ck_assert_int_eq(spec.workspace, SPEC_WORKSPACE_CWD);
+	ck_assert(!spec.workspace_read_only && !spec.allow_home);
+	ck_assert(spec.uid != 0 && spec.gid != 0);
+	ck_assert_str_eq(spec.workdir, SPEC_WORKSPACE);
+	ck_assert_ptr_nonnull(spec.hostname);
+	ck_assert_uint_eq(spec.mount_count + spec.env_count + spec.owned_count + spec.server_arg_count, 0);
+	/* Nothing is unlimited unless somebody says so, but the time on the CPUs. */
+	ck_assert(spec.tmp_size && spec.home_size && spec.shm_size && spec.memory && spec.pids);
+	ck_assert_uint_eq(spec.cpu_milli, 0);
+	for (size_t i = 0; i < RLIM_NLIMITS; i++)
+		ck_assert_msg(spec.rlimits[i].set == (i == RLIMIT_NOFILE), "limit %zu", i);
+	ck_assert(spec.rlimits[RLIMIT_NOFILE].soft <= spec.rlimits[RLIMIT_NOFILE].hard);
+}
+END_TEST
+
+START_TEST(test_owned_memory)
+{
+	struct spec spec;
+
+	spec_init(&spec);
+	for (size_t i = 0; i < ARRAY_LEN(spec.owned); i++)
+		ck_assert_int_eq(spec_own(&spec, malloc(1)), 0);
+	ck_assert_int_eq(spec_own(&spec, malloc(1)), -ENOSPC); /* released: the sanitizer looks */
+	spec_done(&spec);
+	ck_assert_uint_eq(spec.owned_count, 0);
+	spec_done(&spec);
+}
+END_TEST
+
+START_TEST(test_mounts)
+{
+	_cleanup_spec_ struct spec spec;
+	struct err err = { 0 };
+	struct spec_mount mount = { .kind = SPEC_TMPFS, .target = "/data" };
+
+	spec_init(&spec);
+	for (mount.size = 0; mount.size < SPEC_MOUNTS_MAX; mount.size++)
+		ck_assert_int_eq(spec_add_mount(&spec, &mount, &err), 0);
+	ck_assert_int_eq(spec_add_mount(&spec, &mount, &err), -ENOSPC);
+	ck_assert_int_eq(err.code, ERR_USAGE);
+	ck_assert_uint_eq(spec.mount_count, SPEC_MOUNTS_MAX);
+	for (size_t i = 0; i < SPEC_MOUNTS_MAX; i++)
+		ck_assert_uint_eq(spec.mounts[i].size, i);
+}
+END_TEST
+
+START_TEST(test_env)
+{
+	static const char *const given[] = { "A=1", "AB=2", "A=3", "ABC=", "AB=", "B=A=1" };
+	static const char *const wanted[] = { "A=3", "AB=", "ABC=", "B=A=1" };
+	_cleanup_spec_ struct spec spec;
+	struct err err = { 0 };
+
+	spec_init(&spec);
+	for (size_t i = 0; i < ARRAY_LEN(given); i++)
+		ck_assert_int_eq(spec_add_env(&spec, given[i], &err), 0);
+	ck_assert_uint_eq(spec.env_count, ARRAY_LEN(wanted));
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+		ck_assert_str_eq(spec.env[i], wanted[i]);
+}
+END_TEST
+
+START_TEST(test_env_is_capped)
+{
+	static char names[SPEC_ENV_MAX][16];
+	_cleanup_spec_ struct spec spec;
+	struct err err = { 0 };
+
+	spec_init(&spec);
+	for (size_t i = 0; i < SPEC_ENV_MAX; i++) {
+		(void) snprintf(names[i], sizeof(names[i]), "V%zu=", i);
+		ck_assert_int_eq(spec_add_env(&spec, names[i], &err), 0);
+	}
+	ck_assert_int_eq(spec_add_env(&spec, "ONE_MORE=", &err), -ENOSPC);
+	ck_assert_int_eq(err.code, ERR_USAGE);
+	ck_assert_int_eq(spec_add_env(&spec, "V7=replaced", &err), 0);
+	ck_assert_str_eq(spec.env[7], "V7=replaced");
+	ck_assert_uint_eq(spec.env_count, SPEC_ENV_MAX);
+}
+END_TEST
+
+START_TEST(test_targets)
+{
+	static const struct {
+		const char *path;
+		const char *message; /* a part of it; NULL: the path is taken */
+	} cases[] = {
+		{ "/data", NULL },
+		{ "/data/", NULL },
+		{ "/", NULL },
+		{ "/a/b c/\xc3\xa9", NULL },
+		{ "/...", NULL },
+		{ "/.hidden/..data/a..", NULL },
+		{ "", "must be an absolute path" },
+		{ "data", "must be an absolute path" },
+		{ "./data", "must be an absolute path" },
+		{ "/.", "'.' or '..'" },
+		{ "/..", "'.' or '..'" },
+		{ "/a/../b", "'.' or '..'" },
+		{ "/a/./b", "'.' or '..'" },
+		{ "/a/..", "'.' or '..'" },
+		{ "/a/../", "'.' or '..'" },
+		{ "//", "double slash" },
+		{ "//a", "double slash" },
+		{ "/a//b", "double slash" },
+		{ "/a//", "double slash" },
+		{ "/a\nb", "control character" },
+		{ "/a\x1b[2J", "control character" },
+		{ "/a\x7f", "control character" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct err err = { 0 };
+		int r = spec_check_target("the target", cases[i].path, &err);
+		ck_assert_msg((r == 0) == !cases[i].message, "'%s': %d %s", cases[i].path, r, err.text);
+		if (r == 0)
+			continue;
+		ck_assert_int_eq(err.code, ERR_USAGE);
+		ck_assert_msg(strstr(err.text, cases[i].message) != NULL, "'%s': '%s'", cases[i].path, err.text);
+	}
+}
+END_TEST
+
+START_TEST(test_target_length)
+{
+	static char path[SPEC_PATH_MAX + 1];
+	struct err err = { 0 };
+
+	memset(path, 'x', sizeof(path) - 1);
+	path[0] = '/';
+	ck_assert_int_eq(spec_check_target("the target", path, &err), -ENAMETOOLONG);
+	path[SPEC_PATH_MAX - 1] = '\0';
+	ck_assert_int_eq(spec_check_target("the target", path, &err), 0);
+}
+END_TEST
+
+UNIT_MAIN("runtime/spec/spec", test_defaults, test_owned_memory, test_mounts, test_env, test_env_is_capped, test_targets,
+	  test_target_length)
