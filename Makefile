@@ -107,19 +107,27 @@ MCP_MAIN = mcp/main
 
 # libcheck programs; the folder says which layers they are linked with.
 UNIT_TESTS = \
+	tests/mcp/atomic_test \
 	tests/mcp/capture_test \
 	tests/mcp/frame_test \
+	tests/mcp/glob_test \
 	tests/mcp/out_test \
 	tests/mcp/rpc_test \
 	tests/mcp/scan_test \
 	tests/mcp/schema_test \
+	tests/mcp/ws_test \
 	tests/runtime/base/buf_test \
+	tests/runtime/base/clock_test \
 	tests/runtime/base/err_test \
 	tests/runtime/base/fd_test \
 	tests/runtime/base/fdpass_test \
+	tests/runtime/base/jsonw_test \
 	tests/runtime/base/opt_test \
 	tests/runtime/base/str_test \
-	tests/runtime/base/utf8_test
+	tests/runtime/base/utf8_test \
+	tests/runtime/kern/mountplan_test \
+	tests/runtime/kern/netns_test \
+	tests/runtime/spec/spec_test
 
 # Built-in system-call filters: profiles/seccomp/NAME.json becomes gen/filter_NAME.h with the symbol filter_NAME.
 FILTERS = \
@@ -369,7 +377,7 @@ list-unit-tests:
 TEST_ENV = CLOCHE=$(abspath $(O)/cloche) TEST_WITH_FILTER=$(abspath $(O)/tests/helpers/with_filter) \
 	TEST_TRY_SYSCALL=$(abspath $(O)/tests/helpers/try_syscall) TEST_FAKEINIT=$(abspath $(O)/tests/mcp/fakeinit)
 check-system: all test-progs
-	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --title system $(sort $(wildcard $(srcdir)/tests/system/*.sh))
+	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --title system $(filter-out %/lib.sh,$(sort $(wildcard $(srcdir)/tests/system/*.sh)))
 
 define test_prog_rule
 $(O)/$(1): $(OBJ)/$(1).o $($(notdir $(1))_MODS:%=$(OBJ)/%.o) $(call lib,kern spec base)

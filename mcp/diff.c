@@ -19,6 +19,8 @@
 /* Line comparisons of one diff, roughly. */
 static const size_t work_max = 50 * 1000 * 1000;
 
+static const char too_long[] = "[the diff is not shown: too long]\n";
+
 /* Lines [a, a + a_count) of the old text become lines [b, b + b_count) of the new one; numbers from 0 in the whole text. */
 struct change {
 	size_t a, a_count, b, b_count;
@@ -323,6 +325,7 @@ static void write_hunks(struct buf *out, const char *name, const struct diff *df
 
 	add_name(out, "---", "a", name);
 	add_name(out, "+++", "b", name);
+	size_t head = out->len;
 	for (size_t from = 0, to; from < df->changes; from = to) {
 		for (to = from + 1; to < df->changes; to++)
 			if (df->change[to].a - (df->change[to - 1].a + df->change[to - 1].a_count) > 2 * DIFF_CONTEXT)
@@ -335,8 +338,12 @@ static void write_hunks(struct buf *out, const char *name, const struct diff *df
 		else
 			buf_add(out, hunk.p, hunk.len);
 	}
-	if (left_out)
+	if (out->len == head) {
+		buf_clear(out);
+		buf_add_str(out, too_long);
+	} else if (left_out) {
 		buf_addf(out, "[%zu hunks of the diff are not shown: too long]\n", left_out);
+	}
 }
 
 static void diff_done(struct diff *df)
@@ -360,7 +367,7 @@ int diff_unified(struct buf *out, const char *name, const struct buf *a, const s
 	if (r == 0 && b->len)
 		r = split(&df.lb, b, df.prefix, suffix, &df.nb);
 	if (r == -E2BIG) {
-		buf_addf(out, "[the diff is not shown: more than %d lines between the first and the last change]\n", LINES_MAX);
+		buf_add_str(out, too_long);
 		return 0;
 	}
 	if (r == 0)

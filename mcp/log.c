@@ -23,7 +23,7 @@ static const char *const names[] = {
 	[MCP_LOG_ALERT] = "alert",       [MCP_LOG_EMERGENCY] = "emergency",
 };
 
-static enum mcp_log_level threshold = MCP_LOG_WARNING;
+static enum mcp_log_level threshold = MCP_LOG_ERROR;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* between poll(2) and write(2) */
 
 void log_init(enum mcp_log_level level)

@@ -116,7 +116,7 @@ static const struct opt options[] = {
 	{ .name = "max-write-bytes", .arg = "N", .groups = 1, .set = set_number, .data = &write_bytes,
 	  .help = "largest file that is written (5242880)" },
 	{ .name = "log-level", .arg = "LEVEL", .groups = 1, .set = set_log_level,
-	  .help = "least level of lines on standard error (warning)" },
+	  .help = "least level of lines on standard error (error)" },
 	{ .name = "structured-output", .groups = 1, .set = set_structured,
 	  .help = "repeat each answer's text as structuredContent" },
 	{ .name = NULL },
@@ -201,7 +201,8 @@ int main(int argc, char **argv)
 			.max_search_results = 50,
 			.max_read_bytes = 1024 * 1024,
 			.max_write_bytes = 5 * 1024 * 1024,
-			.log_level = MCP_LOG_WARNING,
+			/* A failed call is a warning, and ordinary: clients show whatever is on standard error. */
+			.log_level = MCP_LOG_ERROR,
 		},
 		.init_fd = 3,
 	};

@@ -16,8 +16,8 @@ enum { METHOD_LIST_MAX = 256 * 1024, METHOD_LIST_TTL_MS = 3600000 };
 enum eras { ERA_HANDSHAKE = 1 << 0, ERA_STATELESS = 1 << 1, ERA_BOTH = ERA_HANDSHAKE | ERA_STATELESS };
 
 static const char instructions[] =
-	"You work in a sandbox: a private Linux with the user's project at /workspace, an unprivileged account and, unless the "
-	"user opened it, no network. Only /workspace is kept.\n"
+	"You work in a sandbox: a private Linux with the user's project at /workspace, an unprivileged account and no network. "
+	"Only /workspace is kept.\n"
 	"Paths may be relative to /workspace. Find files with search_workspace or list_directory. Read a file before you change "
 	"it, so that the text to replace matches exactly; use search_and_replace for changes, write_file for new files.\n"
 	"run_bash runs a command line in a fresh shell in /workspace, without terminal or input. Only files outlive a call: "

@@ -24,7 +24,7 @@ void options_done(struct options *o)
 	spec_done(&o->spec);
 }
 
-/* An option of Docker's that cloche refuses. Not shown in the help; @why_not completes "option '--x' …". */
+/* An option of Docker's that cloche refuses. Not shown in the help; @why_not completes "option '--x' ...". */
 #define REFUSED(option_name, option_letter, option_arg, why_not)                                                       \
 	{                                                                                                              \
 		.name = (option_name), .letter = (option_letter), .arg = (option_arg), .groups = GROUP_SANDBOX,        \
@@ -45,7 +45,7 @@ const struct opt options_table[] = {
 	  .help = "show a host file or folder inside",
 	  .detail = "A volume at /workspace is the workspace. Writable unless :ro is given. The target is made where it does not "
 		    "exist, but never in a folder of the host." },
-	{ .name = "mount", .arg = "type=bind|tmpfs,…", .groups = GROUP_SANDBOX, .set = set_mount,
+	{ .name = "mount", .arg = "type=bind|tmpfs,...", .groups = GROUP_SANDBOX, .set = set_mount,
 	  .help = "the long form of --volume and --tmpfs",
 	  .detail = "Keys: type, source (src), target (dst, destination), readonly (ro), tmpfs-size, tmpfs-mode." },
 	{ .name = "tmpfs", .arg = "INSIDE[:OPTIONS]", .groups = GROUP_SANDBOX, .set = set_tmpfs,
@@ -104,7 +104,7 @@ const struct opt options_table[] = {
 	  .help = "what the server tells on stderr: debug, info, warning, error",
 	  .detail = "The variable LOG_LEVEL does the same." },
 	{ .name = "structured-output", .groups = GROUP_MCP, .set = set_structured_output,
-	  .help = "repeat each answer as structuredContent {\"result\": …}" },
+	  .help = "repeat each answer as structuredContent {\"result\": ...}" },
 	{ .name = "json", .groups = GROUP_DOCTOR, .set = set_json, .help = "print the findings as JSON" },
 
 	REFUSED("privileged", 0, NULL, "would give the sandbox the host: cloche never does that"),

@@ -149,6 +149,20 @@ static void watch(pid_t command, struct command_report *report)
 	}
 }
 
+/*
+ * Kills what the command left behind and waits until it is gone. Our own end would do the same, but the kernel then also takes
+ * the namespaces down before anybody hears of it; this way the answer goes out first.
+ */
+static void kill_leftovers(void)
+{
+	pid_t pid;
+
+	(void) kill(-1, SIGKILL);
+	do
+		pid = waitpid(-1, NULL, 0);
+	while (pid > 0 || (pid < 0 && errno == EINTR));
+}
+
 pid_t command_execute(const struct command_request *req, struct command_failure *failure)
 {
 	int verdict[2];
@@ -209,6 +223,7 @@ _noreturn_ static void shim_main(const struct command_request *req, int report_f
 	report.type = INITMSG_STARTED;
 	tell(report_fd, &report);
 	watch(command, &report);
+	kill_leftovers();
 	tell(report_fd, &report);
 	_exit(0);
 }

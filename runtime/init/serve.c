@@ -27,7 +27,6 @@ struct command {
 	enum client client;
 	pid_t shim;
 	int report_fd;
-	bool ended; /* the end was reported, or the pipe closed: the shim is about to be over */
 	struct initmsg_exited exited;
 	struct timespec start;
 };
@@ -104,7 +103,7 @@ static void kill_command(struct serve *s, enum client client)
 	struct command *c = find_command(s, client, message.head.id);
 
 	/* The first process of a PID namespace takes all others with it. A command that is over already is no error. */
-	if (message.head.id && c && !c->ended) {
+	if (message.head.id && c) {
 		c->exited.killed = 1;
 		(void) kill(c->shim, SIGKILL);
 	}
@@ -122,7 +121,7 @@ static void pass_signal(struct serve *s, enum client client)
 		return;
 	}
 	struct command *c = find_command(s, client, message.head.id);
-	if (c && !c->ended)
+	if (c)
 		(void) kill(c->shim, signo);
 }
 
@@ -160,6 +159,14 @@ static void free_command(struct command *c)
 	c->id = 0;
 }
 
+/* Nothing of a command is left. */
+static void end_command(struct serve *s, struct command *c)
+{
+	c->exited.wall_us = clock_us_since(&c->start);
+	answer(s, c->client, &c->exited, sizeof(c->exited));
+	free_command(c);
+}
+
 /* Reads what a shim reports. */
 static void take_report(struct serve *s, struct command *c)
 {
@@ -169,11 +176,9 @@ static void take_report(struct serve *s, struct command *c)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n != (ssize_t) sizeof(report)) {
-		/* Killed before it could report: by us, or by the kernel for want of memory. */
+		/* Killed before it could report, by us or for want of memory: the end comes when the shim is reaped. */
 		c->report_fd = fd_close(c->report_fd);
-		if (!c->ended)
-			c->exited.wait_status = SIGKILL;
-		c->ended = true;
+		c->exited.wait_status = SIGKILL;
 		return;
 	}
 	if (report.type == INITMSG_STARTED) {
@@ -183,24 +188,22 @@ static void take_report(struct serve *s, struct command *c)
 		refuse(s, c->client, c->id, report.step, (int) report.errnum);
 		free_command(c);
 	} else {
-		c->ended = true;
 		c->exited.wait_status = report.wait_status;
 		c->exited.cpu_user_us = report.cpu_user_us;
 		c->exited.cpu_system_us = report.cpu_system_us;
 		c->exited.max_rss_kib = report.max_rss_kib;
+		end_command(s, c);
 	}
 }
 
-/* A shim was reaped: nothing of its command is left. */
-static void end_command(struct serve *s, struct command *c)
+
+/* A shim was reaped: what it may have reported comes first, else its command ends here. */
+static void end_reaped(struct serve *s, struct command *c)
 {
-	while (c->id && c->report_fd >= 0 && !c->ended)
+	while (c->id && c->report_fd >= 0)
 		take_report(s, c);
-	if (!c->id)
-		return;
-	c->exited.wall_us = clock_us_since(&c->start);
-	answer(s, c->client, &c->exited, sizeof(c->exited));
-	free_command(c);
+	if (c->id)
+		end_command(s, c);
 }
 
 _noreturn_ static void end_with_server(int status)
@@ -221,7 +224,7 @@ static void reap(struct serve *s)
 			end_with_server(status);
 		for (size_t i = 0; i < ARRAY_LEN(s->commands); i++)
 			if (s->commands[i].id && s->commands[i].shim == pid)
-				end_command(s, &s->commands[i]);
+				end_reaped(s, &s->commands[i]);
 	}
 }
 

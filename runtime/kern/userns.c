@@ -129,13 +129,21 @@ int userns_idmapped_tree(int path_fd, uint64_t attrs, uid_t disk_uid, gid_t disk
 
 bool userns_is_initial(void)
 {
-	char map[MAP_TEXT_MAX];
-	unsigned int inside, outside, count;
+	static const char *const all[] = { "0", "0", "4294967295" };
+	char text[MAP_TEXT_MAX];
+	const char *at = text;
 
-	if (fd_read_text(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) < 0)
+	if (fd_read_text(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text)) < 0)
 		return true;
 	/* The initial namespace maps every id to itself (user_namespaces(7)). */
-	return sscanf(map, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 && outside == 0 && count == UINT32_MAX;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		at += strspn(at, " ");
+		size_t len = strcspn(at, " \n");
+		if (len != strlen(all[i]) || strncmp(at, all[i], len) != 0)
+			return false;
+		at += len;
+	}
+	return true;
 }
 
 int userns_become(uid_t uid, gid_t gid)

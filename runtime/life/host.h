@@ -32,7 +32,7 @@ void host_done(struct host *host);
 #define _cleanup_host_ _cleanup_(host_done)
 
 /*
- * Fills @host for @spec (with the MCP server's program only on demand) and, when the caller is real root, turns this process into the unprivileged identity for good.
- * 0, or -errno with @err filled.
+ * Fills @host for @spec (with the MCP server's program only on demand) and, when the caller is real root, turns this
+ * process into the unprivileged identity for good. 0, or -errno with @err filled.
  */
 int host_prepare(struct host *host, const struct spec *spec, bool with_server, struct err *err) _must_check_;
