@@ -109,12 +109,22 @@ MCP_MAIN = mcp/main
 UNIT_TESTS = \
 	tests/mcp/atomic_test \
 	tests/mcp/capture_test \
+	tests/mcp/check_json_test \
+	tests/mcp/check_test \
+	tests/mcp/diff_test \
+	tests/mcp/edit_test \
 	tests/mcp/frame_test \
 	tests/mcp/glob_test \
 	tests/mcp/out_test \
 	tests/mcp/rpc_test \
 	tests/mcp/scan_test \
 	tests/mcp/schema_test \
+	tests/mcp/tool_list_directory_test \
+	tests/mcp/tool_read_file_test \
+	tests/mcp/tool_run_bash_test \
+	tests/mcp/tool_search_and_replace_test \
+	tests/mcp/tool_search_workspace_test \
+	tests/mcp/tool_write_file_test \
 	tests/mcp/ws_test \
 	tests/runtime/base/buf_test \
 	tests/runtime/base/clock_test \
@@ -125,8 +135,14 @@ UNIT_TESTS = \
 	tests/runtime/base/opt_test \
 	tests/runtime/base/str_test \
 	tests/runtime/base/utf8_test \
+	tests/runtime/cli/setters_test \
+	tests/runtime/init/request_test \
 	tests/runtime/kern/mountplan_test \
 	tests/runtime/kern/netns_test \
+	tests/runtime/life/env_test \
+	tests/runtime/life/spawnmsg_test \
+	tests/runtime/life/userns_diagnose_test \
+	tests/runtime/life/workspace_test \
 	tests/runtime/spec/spec_test
 
 # Built-in system-call filters: profiles/seccomp/NAME.json becomes gen/filter_NAME.h with the symbol filter_NAME.
@@ -228,7 +244,7 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all check check-unit check-system check-e2e check-filter check-wire check-headers check-layers check-style check-lists lint \
+.PHONY: all check check-unit check-system check-e2e check-filter check-wire check-headers check-man check-layers check-style check-lists lint \
 	analyze unit-tests list-unit-tests test-progs wire-tests install uninstall dist clean distclean help configured FORCE
 
 PROGRAMS = $(if $(CLI_MAIN),$(O)/cloche) $(if $(INIT_MAIN),$(O)/cloche-init) $(if $(MCP_MAIN),$(O)/cloche-mcp)
@@ -239,7 +255,7 @@ all: $(PROGRAMS) $(MAN_PAGES)
 help:
 	@echo 'make [all]          the three programs, in out/$(MODE)/ (MODE=release|debug|asan, V=1 shows the commands)'
 	@echo 'make check          all tests that need no second user: unit, filter, system, e2e, headers, layers, style, lint'
-	@echo 'make check-NAME     one of them: unit system e2e filter wire headers layers style lists'
+	@echo 'make check-NAME     one of them: unit system e2e filter wire headers man layers style lists'
 	@echo 'make lint           shell scripts, man pages, static analysis;  make analyze: the slow compiler analysis'
 	@echo 'make install        with DESTDIR, prefix, bindir, libexecdir, datadir, mandir;  make uninstall'
 	@echo 'make dist           a source archive with configure;  make clean, make distclean'
@@ -292,7 +308,7 @@ $(O)/cloche-init: $(INIT_PARTS:%=$(START_OBJ)/%.o) $(srcdir)/Makefile
 MCP_PARTS = $(MCP_MAIN:%=$(OBJ)/%.o) $(call lib,mcp kern spec base)
 $(O)/cloche-mcp: $(MCP_PARTS)
 	$(say) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -pthread -o $@ $(MCP_PARTS) $(CJSON_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -pthread -o $@ $(MCP_PARTS) $(CJSON_LIBS) -lm
 
 # --- generated headers -------------------------------------------------------------------------------------------------
 
@@ -342,7 +358,7 @@ $(PROGRAM_MODS:%=$(OBJ)/%.o) $(PROGRAM_MODS:%=$(START_OBJ)/%.o) $(UNIT_TESTS:%=$
 
 # --- tests -------------------------------------------------------------------------------------------------------------
 
-check: check-lists check-layers check-style check-headers lint check-unit check-filter check-wire check-system check-e2e
+check: check-lists check-layers check-style check-headers check-man lint check-unit check-filter check-wire check-system check-e2e
 
 # A unit test is linked with the layers up to its own.
 below_base = base
@@ -377,7 +393,7 @@ list-unit-tests:
 TEST_ENV = CLOCHE=$(abspath $(O)/cloche) TEST_WITH_FILTER=$(abspath $(O)/tests/helpers/with_filter) \
 	TEST_TRY_SYSCALL=$(abspath $(O)/tests/helpers/try_syscall) TEST_FAKEINIT=$(abspath $(O)/tests/mcp/fakeinit)
 check-system: all test-progs
-	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --title system $(filter-out %/lib.sh,$(sort $(wildcard $(srcdir)/tests/system/*.sh)))
+	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --title system $(sort $(filter-out %/lib.sh,$(wildcard $(srcdir)/tests/system/*.sh)))
 
 define test_prog_rule
 $(O)/$(1): $(OBJ)/$(1).o $($(notdir $(1))_MODS:%=$(OBJ)/%.o) $(call lib,kern spec base)
@@ -412,6 +428,10 @@ $(OBJ)/%.h.ok: $(srcdir)/%.h $(O)/.flags config.h | $(GEN_HEADERS)
 	$(Q)mkdir -p $(@D)
 	$(Q)echo '#include "$*.h"' | $(COMPILE) $(CJSON_CFLAGS) $(CHECK_CFLAGS) -Wno-unused -fsyntax-only -x c -
 	$(Q)touch $@
+
+check-man: $(MAN_PAGES)
+	$(Q)command -v mandoc >/dev/null || { echo 'make: mandoc is missing. Debian: apt-get install mandoc' >&2; exit 1; }
+	$(Q)mandoc -Tlint -Wwarning $(MAN_PAGES)
 
 check-layers check-style lint:
 	$(Q)$(srcdir)/tools/$@

@@ -1,8 +1,8 @@
 /*
  * Replacing a file at once: see atomic.h. Runs in cloche-mcp, on a worker thread, without any capability.
  *
- * To replace, a nameless file first gets a random temporary name (linkat(2) cannot replace) and is renamed at once. To create, it is
- * linked to its final name, which fails when that is taken.
+ * To replace, a nameless file first gets a random temporary name (linkat(2) cannot replace) and is renamed at once. To
+ * create, it is linked to its final name, which fails when that is taken.
  */
 #include "mcp/atomic.h"
 
@@ -54,8 +54,12 @@ static int fill(int fd, const void *data, size_t len, const struct stat *old)
 		struct stat st;
 		if (fstat(fd, &st) < 0)
 			return -errno;
-		/* Only a group the caller belongs to can be given; otherwise the file keeps the caller's, as any editor's would. */
-		if (st.st_gid != old->st_gid && fchown(fd, (uid_t) -1, old->st_gid) < 0 && errno != EPERM && errno != EINVAL)
+		/*
+		 * Only a group the caller belongs to can be given; otherwise the file keeps the caller's, as any
+		 * editor's would.
+		 */
+		if (st.st_gid != old->st_gid && fchown(fd, (uid_t) -1, old->st_gid) < 0 && errno != EPERM &&
+		    errno != EINVAL)
 			return -errno;
 		if (fchmod(fd, old->st_mode & KEPT_MODE) < 0)
 			return -errno;
@@ -102,7 +106,9 @@ static int create_with(int dir_fd, const char *temp, const char *name)
 	return r;
 }
 
-/* Gives the nameless file @fd a name. Without CAP_DAC_READ_SEARCH only kernels from 6.10 on take the descriptor itself. */
+/*
+ * Gives the nameless file @fd a name. Without CAP_DAC_READ_SEARCH only kernels from 6.10 on take the descriptor itself.
+ */
 static int link_nameless(int fd, int dir_fd, const char *name)
 {
 	char self[40];
@@ -116,7 +122,8 @@ static int link_nameless(int fd, int dir_fd, const char *name)
 }
 
 /* *@ret_unable is set when this file system or sandbox cannot do it that way and nothing has happened. */
-static int write_nameless(int dir_fd, const char *name, const void *data, size_t len, const struct stat *old, bool *ret_unable)
+static int write_nameless(int dir_fd, const char *name, const void *data, size_t len, const struct stat *old,
+			  bool *ret_unable)
 {
 	char temp[TEMP_NAME_MAX];
 	_cleanup_fd_ int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, old ? 0600 : 0666);

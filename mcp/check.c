@@ -3,8 +3,6 @@
  */
 #include "mcp/check.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -12,7 +10,6 @@
 #include "mcp/check_python.h"
 #include "mcp/tool.h"
 #include "mcp/ws.h"
-#include "runtime/base/utf8.h"
 
 enum checker {
 	CHECKER_NONE,
@@ -26,7 +23,9 @@ struct rule {
 	enum checker checker;
 };
 
-/* The first rule that fits decides. What comes first are .json files that are read with comments and trailing commas. */
+/*
+ * The first rule that fits decides. What comes first are .json files that are read with comments and trailing commas.
+ */
 static const struct rule rules[] = {
 	{ "tsconfig*.json", CHECKER_NONE },
 	{ "jsconfig*.json", CHECKER_NONE },
@@ -52,17 +51,6 @@ static const struct rule rules[] = {
 /* Directories whose .json files have comments. */
 static const char *const jsonc_directories[] = { ".vscode", ".devcontainer", ".zed" };
 
-void check_say(char text[static CHECK_TEXT_MAX], const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	int len = vsnprintf(text, CHECK_TEXT_MAX, fmt, ap);
-	va_end(ap);
-	if (len >= CHECK_TEXT_MAX)
-		text[utf8_floor(text, CHECK_TEXT_MAX - 1)] = '\0';
-}
-
 static bool fits(const char *rule, const char *name)
 {
 	size_t n = strlen(name);
@@ -74,7 +62,8 @@ static bool fits(const char *rule, const char *name)
 		return true;
 	if (!star && rule[0] != '.')
 		return false;
-	return n >= head + strlen(tail) && strncasecmp(rule, name, head) == 0 && strcasecmp(name + n - strlen(tail), tail) == 0;
+	return n >= head + strlen(tail) && strncasecmp(rule, name, head) == 0 &&
+	       strcasecmp(name + n - strlen(tail), tail) == 0;
 }
 
 static bool in_jsonc_directory(const char *path, const char *name)
@@ -122,7 +111,8 @@ void check_content(struct tool_call *call, const char *path, const char *data, s
 	}
 }
 
-bool check_gate(struct tool_call *call, const char *path, const struct buf *before, const struct buf *after, struct buf *notes)
+bool check_gate(struct tool_call *call, const char *path, const struct buf *before, const struct buf *after,
+		struct buf *notes)
 {
 	struct check_result now, then = { .verdict = CHECK_OK };
 
@@ -130,7 +120,9 @@ bool check_gate(struct tool_call *call, const char *path, const struct buf *befo
 	if (now.verdict == CHECK_BAD && before)
 		check_content(call, path, buf_cstr(before), before->len, &then);
 	if (now.verdict == CHECK_BAD && then.verdict == CHECK_OK) {
-		tool_fail(call, "%s. Nothing was written to '%s'. Correct the content and call again; to keep it as it is, write it with run_bash.",
+		tool_fail(call,
+			  "%s. Nothing was written to '%s'. Correct the content and call again; to keep it as it is, "
+			  "write it with run_bash.",
 			  now.text, ws_show(path).s);
 		return false;
 	}

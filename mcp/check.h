@@ -1,9 +1,9 @@
 /*
  * The syntax gate: whether a file's content is what its name promises.
  *
- * A write is refused only when it would turn a valid file (or none) into an invalid one; a file that is broken already may be repaired
- * step by step, with a warning. What cannot be checked is never refused. JSON, JSON Lines and Python are checked; every other name
- * passes.
+ * A write is refused only when it would turn a valid file (or none) into an invalid one; a file that is broken already
+ * may be repaired step by step, with a warning. What cannot be checked is never refused. JSON, JSON Lines and Python
+ * are checked; every other name passes.
  */
 #pragma once
 
@@ -29,9 +29,6 @@ struct check_result {
 	char warning[CHECK_TEXT_MAX]; /* something legal but doubtful, or "" */
 };
 
-/* Writes a text or warning of a result; what does not fit is cut at a character. */
-void check_say(char text[static CHECK_TEXT_MAX], const char *fmt, ...) _printf_(2, 3);
-
 /* Checks @data as the content of a file named @path. May run a program in the sandbox: worker threads only. */
 void check_content(struct tool_call *call, const char *path, const char *data, size_t len, struct check_result *res);
 
@@ -39,7 +36,8 @@ void check_content(struct tool_call *call, const char *path, const char *data, s
 bool check_applies(const char *path);
 
 /*
- * The gate itself. @before is the old content, or NULL when there is no file. Returns true when @after may be written; @notes then has
- * the lines to be told, each beginning with a newline. Otherwise the call has been failed.
+ * The gate itself. @before is the old content, or NULL when there is no file. Returns true when @after may be written;
+ * @notes then has the lines to be told, each beginning with a newline. Otherwise the call has been failed.
  */
-bool check_gate(struct tool_call *call, const char *path, const struct buf *before, const struct buf *after, struct buf *notes);
+bool check_gate(struct tool_call *call, const char *path, const struct buf *before, const struct buf *after,
+		struct buf *notes);

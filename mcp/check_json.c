@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mcp/text.h"
 #include "runtime/base/utf8.h"
 
 enum { JSON_SHOWN_NAME = 40, JSON_FIRST_SLOTS = 64 };
@@ -76,7 +77,7 @@ static bool is_digit(const struct json *j)
 	return j->p < j->end && *j->p >= '0' && *j->p <= '9';
 }
 
-/* --- repeated names --------------------------------------------------------------------------------------------------- */
+/* --- repeated names ----------------------------------------------------------------------------------------------- */
 
 static bool names_grow(struct names *n)
 {
@@ -99,7 +100,9 @@ static bool names_grow(struct names *n)
 	return true;
 }
 
-/* Remembers a name; true when it was there. Beyond the cap (or without memory) nothing is remembered and nothing found. */
+/*
+ * Remembers a name; true when it was there. Beyond the cap (or without memory) nothing is remembered and nothing found.
+ */
 static bool names_seen(struct names *n, uint64_t hash)
 {
 	if (2 * (n->used + 1) > n->size && !names_grow(n))
@@ -131,7 +134,7 @@ static void note_name(struct json *j, const char *quote)
 		j->repeated = quote;
 }
 
-/* --- scalars ---------------------------------------------------------------------------------------------------------- */
+/* --- scalars ------------------------------------------------------------------------------------------------------ */
 
 /* Four hexadecimal digits behind "\u". */
 static bool hex4(struct json *j, unsigned int *ret)
@@ -163,7 +166,9 @@ static bool escape(struct json *j)
 		return wrong(j, at, "the text ends within an escape");
 	char c = *j->p++;
 	if (c != 'u')
-		return strchr("\"\\/bfnrt", c) && c ? true : wrong(j, at, "there is no such escape; a backslash itself is written \\\\");
+		return strchr("\"\\/bfnrt", c) && c
+			       ? true
+			       : wrong(j, at, "there is no such escape; a backslash itself is written \\\\");
 	if (!hex4(j, &unit))
 		return false;
 	if (unit < 0xD800 || unit > 0xDFFF)
@@ -190,7 +195,8 @@ static bool string(struct json *j)
 		if (c == '\n' || c == '\r')
 			return wrong(j, j->p, "the line ends within a string; a line break in a string is written \\n");
 		if (c < 0x20)
-			return wrong(j, j->p, "a control character in a string must be written as an escape such as \\t");
+			return wrong(j, j->p,
+				     "a control character in a string must be written as an escape such as \\t");
 		if (c == '\\') {
 			if (!escape(j))
 				return false;
@@ -206,7 +212,7 @@ static bool digits(struct json *j, const char *after)
 	char wanted[60];
 
 	if (!is_digit(j)) {
-		(void) snprintf(wanted, sizeof(wanted), "a digit behind %s", after);
+		text_format(wanted, sizeof(wanted), "a digit behind %s", after);
 		return expected(j, wanted);
 	}
 	while (is_digit(j))
@@ -279,7 +285,7 @@ static bool scalar(struct json *j)
 	return literal(j);
 }
 
-/* --- structure -------------------------------------------------------------------------------------------------------- */
+/* --- structure ---------------------------------------------------------------------------------------------------- */
 
 static bool name_and_colon(struct json *j)
 {
@@ -314,7 +320,9 @@ static char closing(const struct json *j)
 	return j->level[j->depth - 1].object ? '}' : ']';
 }
 
-/* Behind a value: closes what ends here and steps over the comma. Sets *@ret_over when the outermost value is complete. */
+/*
+ * Behind a value: closes what ends here and steps over the comma. Sets *@ret_over when the outermost value is complete.
+ */
 static bool after_value(struct json *j, bool *ret_over)
 {
 	for (;;) {
@@ -403,11 +411,14 @@ static void warn(const struct json *j, struct check_result *res)
 		size_t len = 0, room = (size_t) (j->end - name);
 		while (len < room && len < JSON_SHOWN_NAME && name[len] != '"' && name[len] != '\\')
 			len++;
-		check_say(res->warning, "the name \"%.*s\" is repeated in its object (line %zu): most programs use the "
-				"last one only", (int) utf8_floor(name, len), name, line);
+		text_format(res->warning, sizeof(res->warning),
+			    "the name \"%.*s\" is repeated in its object (line %zu): most programs use the "
+			    "last one only",
+			    (int) utf8_floor(name, len), name, line);
 	} else if (j->number_word) {
 		locate(j, j->number_word, &line, &column);
-		check_say(res->warning, "NaN and Infinity (line %zu) are no JSON: many programs refuse them", line);
+		text_format(res->warning, sizeof(res->warning),
+			    "NaN and Infinity (line %zu) are no JSON: many programs refuse them", line);
 	}
 }
 
@@ -418,10 +429,11 @@ static void report(struct json *j, const char *kind, struct check_result *res)
 	if (j->bad) {
 		locate(j, j->bad, &line, &column);
 		res->verdict = CHECK_BAD;
-		check_say(res->text, "%s parse error at line %zu: %s (column %zu)", kind, line, j->text, column);
+		text_format(res->text, sizeof(res->text), "%s parse error at line %zu: %s (column %zu)", kind, line,
+			    j->text, column);
 	} else if (j->too_deep) {
 		res->verdict = CHECK_UNKNOWN;
-		check_say(res->text, "it is nested more than %d levels deep", JSON_DEPTH_MAX);
+		text_format(res->text, sizeof(res->text), "it is nested more than %d levels deep", JSON_DEPTH_MAX);
 	} else {
 		res->verdict = CHECK_OK;
 		warn(j, res);
@@ -434,7 +446,7 @@ static struct json *json_new(const char *data, size_t len, struct check_result *
 
 	*res = (struct check_result) { .verdict = CHECK_UNKNOWN };
 	if (!j) {
-		check_say(res->text, "out of memory");
+		text_format(res->text, sizeof(res->text), "out of memory");
 		return NULL;
 	}
 	j->start = j->p = data;
@@ -465,7 +477,7 @@ void check_json(const char *data, size_t len, struct check_result *res)
 		return;
 	if (is_blank(j->p, j->end)) {
 		res->verdict = CHECK_OK;
-		check_say(res->warning, "the file is empty, which is no JSON value");
+		text_format(res->warning, sizeof(res->warning), "the file is empty, which is no JSON value");
 	} else {
 		(void) whole(j);
 		report(j, "JSON", res);

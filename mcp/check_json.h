@@ -1,7 +1,8 @@
 /*
  * A strict JSON checker (RFC 8259) for files: it does not build anything.
  *
- * A byte order mark in front is accepted. NaN, Infinity and repeated names in an object are told as warnings: programs in use read them.
+ * A byte order mark in front is accepted. NaN, Infinity and repeated names in an object are told as warnings: programs
+ * in use read them.
  */
 #pragma once
 

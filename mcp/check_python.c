@@ -1,10 +1,10 @@
 /*
- * Python's own opinion about a Python file: see check_python.h. Runs in cloche-mcp on a worker thread; the interpreter runs as a command
- * in the sandbox, with the bytes of the file on its standard input.
+ * Python's own opinion about a Python file: see check_python.h. Runs in cloche-mcp on a worker thread; the interpreter
+ * runs as a command in the sandbox, with the bytes of the file on its standard input.
  *
- * The bytes are compiled as they are, so that a byte order mark and a coding line count; all the way to code, because the parser alone
- * accepts a `return` outside of a function. The answer is one line: STATE VERSION LINE COLUMN MESSAGE. It is made by an interpreter the
- * agent may have changed, so it is taken for what it is: text.
+ * The bytes are compiled as they are, so that a byte order mark and a coding line count; all the way to code, because
+ * the parser alone accepts a `return` outside of a function. The answer is one line: STATE VERSION LINE COLUMN MESSAGE.
+ * It is made by an interpreter the agent may have changed, so it is taken for what it is: text.
  */
 #include "mcp/check_python.h"
 
@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "mcp/text.h"
 #include "mcp/tool.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/str.h"
@@ -41,7 +42,7 @@ static const char program[] =
 static void unknown(struct check_result *res, const char *why)
 {
 	res->verdict = CHECK_UNKNOWN;
-	check_say(res->text, "%s", why);
+	text_format(res->text, sizeof(res->text), "%s", why);
 }
 
 /* Copies the word at *@p to @field and moves behind the blank that follows it. */
@@ -72,7 +73,7 @@ static bool parse(const char *answer, struct check_result *res)
 		return true;
 	}
 	if (strcmp(state, "unknown") == 0) {
-		check_say(res->text, "Python %s gave up on it (%.100s)", version, answer);
+		text_format(res->text, sizeof(res->text), "Python %s gave up on it (%.100s)", version, answer);
 		return true;
 	}
 	if (strcmp(state, "bad") != 0)
@@ -80,10 +81,12 @@ static bool parse(const char *answer, struct check_result *res)
 	res->verdict = CHECK_BAD;
 	int len = (int) utf8_floor(answer, strnlen(answer, PYTHON_MESSAGE_MAX));
 	if (line == 0)
-		check_say(res->text, "Python parsing error: %.*s (Python %s)", len, answer, version);
+		text_format(res->text, sizeof(res->text), "Python parsing error: %.*s (Python %s)", len, answer,
+			    version);
 	else
-		check_say(res->text, "Python syntax error at line %llu: %.*s (column %llu, Python %s)",
-				(unsigned long long) line, len, answer, (unsigned long long) column, version);
+		text_format(res->text, sizeof(res->text),
+			    "Python syntax error at line %llu: %.*s (column %llu, Python %s)",
+			    (unsigned long long) line, len, answer, (unsigned long long) column, version);
 	return true;
 }
 
@@ -91,8 +94,10 @@ static bool parse(const char *answer, struct check_result *res)
 static void judge(int asked, const struct exec_result *run, struct check_result *res)
 {
 	if (asked < 0 || run->refused_step)
-		return unknown(res, asked == 0 && run->refused_step == INITMSG_STEP_EXEC && run->refused_errnum == ENOENT ?
-			       "there is no python3 in the sandbox" : "python3 could not be started");
+		return unknown(res,
+			       asked == 0 && run->refused_step == INITMSG_STEP_EXEC && run->refused_errnum == ENOENT
+				       ? "there is no python3 in the sandbox"
+				       : "python3 could not be started");
 	if (run->timed_out)
 		return unknown(res, "python3 did not finish in time");
 	if (!WIFEXITED(run->wait_status) || WEXITSTATUS(run->wait_status) != 0)

@@ -1,5 +1,6 @@
 /*
- * Python's own opinion about a Python file: the sandbox's interpreter compiles it, without running or importing anything.
+ * Python's own opinion about a Python file: the sandbox's interpreter compiles it, without running or importing
+ * anything.
  */
 #pragma once
 

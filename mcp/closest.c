@@ -1,8 +1,9 @@
 /*
  * Where a text that was not found might have been meant: see closest.h. Pure functions; only for messages.
  *
- * First each line of the wanted text that occurs in the file (but for white space at its ends) votes for the place the whole text would
- * then have. When no line occurs at all, the longest one is compared with every line of the file by its pairs of characters.
+ * First each line of the wanted text that occurs in the file (but for white space at its ends) votes for the place the
+ * whole text would then have. When no line occurs at all, the longest one is compared with every line of the file by
+ * its pairs of characters.
  */
 #include "mcp/closest.h"
 
@@ -22,7 +23,7 @@ enum {
 	CLOSEST_LIKE_PERCENT = 55,
 };
 
-/* --- votes ------------------------------------------------------------------------------------------------------------ */
+/* --- votes -------------------------------------------------------------------------------------------------------- */
 
 struct ballot {
 	uint64_t hash;
@@ -64,7 +65,8 @@ static size_t vote(const struct lines *file, const struct lines *wanted)
 		qsort(ballots, count, sizeof(*ballots), by_hash);
 	for (size_t i = 0; ballots && weight && i < file->count && votes < CLOSEST_VOTES_MAX; i++) {
 		const struct line *l = &file->at[i];
-		for (size_t b = first_ballot(ballots, count, l->hash); b < count && ballots[b].hash == l->hash; b++, votes++) {
+		for (size_t b = first_ballot(ballots, count, l->hash); b < count && ballots[b].hash == l->hash;
+		     b++, votes++) {
 			size_t begin = i - MIN(i, ballots[b].line);
 			if (!lines_same_core(l, &wanted->at[ballots[b].line]))
 				continue;
@@ -78,7 +80,7 @@ static size_t vote(const struct lines *file, const struct lines *wanted)
 	return best;
 }
 
-/* --- pairs of characters ---------------------------------------------------------------------------------------------- */
+/* --- pairs of characters ------------------------------------------------------------------------------------------ */
 
 struct pairs {
 	unsigned short seen[CLOSEST_PAIRS];
@@ -140,7 +142,7 @@ static size_t most_alike(const struct lines *file, const struct lines *wanted)
 	return best;
 }
 
-/* --- the message ------------------------------------------------------------------------------------------------------ */
+/* --- the message -------------------------------------------------------------------------------------------------- */
 
 static void show(struct buf *why, size_t number, char mark, const struct line *l)
 {

@@ -12,7 +12,7 @@ enum {
 };
 
 /*
- * Appends to @why the place of @file that is most like @wanted, with line numbers and what differs; or that there is none. Takes time
- * in proportion to the file, up to a fixed amount of work.
+ * Appends to @why the place of @file that is most like @wanted, with line numbers and what differs; or that there is
+ * none. Takes time in proportion to the file, up to a fixed amount of work.
  */
 void closest_explain(struct buf *why, const struct lines *file, const struct lines *wanted);

@@ -1,8 +1,9 @@
 /*
  * Unified diffs: see diff.h. Pure functions; texts are hostile, so time and memory are bounded.
  *
- * What both texts begin and end with is set aside. The lines between are compared with Myers' greedy O(ND) algorithm ("An O(ND)
- * Difference Algorithm and Its Variations", 1986), which keeps the furthest reaching paths of every step to walk back along them.
+ * What both texts begin and end with is set aside. The lines between are compared with Myers' greedy O(ND) algorithm
+ * ("An O(ND) Difference Algorithm and Its Variations", 1986), which keeps the furthest reaching paths of every step to
+ * walk back along them.
  */
 #include "mcp/diff.h"
 
@@ -21,7 +22,10 @@ static const size_t work_max = 50 * 1000 * 1000;
 
 static const char too_long[] = "[the diff is not shown: too long]\n";
 
-/* Lines [a, a + a_count) of the old text become lines [b, b + b_count) of the new one; numbers from 0 in the whole text. */
+/*
+ * Lines [a, a + a_count) of the old text become lines [b, b + b_count) of the new one; numbers from 0 in the whole
+ * text.
+ */
 struct change {
 	size_t a, a_count, b, b_count;
 };
@@ -40,7 +44,7 @@ static bool same_line(const struct line *x, const struct line *y)
 	return x->len == y->len && x->hash == y->hash && memcmp(x->p, y->p, x->len) == 0;
 }
 
-/* --- the region that differs ------------------------------------------------------------------------------------------ */
+/* --- the region that differs -------------------------------------------------------------------------------------- */
 
 static size_t common_prefix(const struct buf *a, const struct buf *b)
 {
@@ -68,7 +72,10 @@ static size_t common_suffix(const struct buf *a, const struct buf *b, size_t pre
 	return newline ? n - (size_t) (newline + 1 - from) : 0;
 }
 
-/* Splits text from @from to the end of the suffix's first DIFF_CONTEXT lines. *@ret_between counts the lines before the suffix. */
+/*
+ * Splits text from @from to the end of the suffix's first DIFF_CONTEXT lines. *@ret_between counts the lines before the
+ * suffix.
+ */
 static int split(struct lines *l, const struct buf *text, size_t from, size_t suffix, size_t *ret_between)
 {
 	size_t end = text->len - suffix;
@@ -88,7 +95,7 @@ static int split(struct lines *l, const struct buf *text, size_t from, size_t su
 	return 0;
 }
 
-/* --- the shortest script ---------------------------------------------------------------------------------------------- */
+/* --- the shortest script ------------------------------------------------------------------------------------------ */
 
 struct search {
 	int64_t max;      /* steps allowed */
@@ -109,8 +116,8 @@ static int32_t furthest(const struct search *s, int64_t d, int64_t k)
 }
 
 /*
- * Where step @d begins on diagonal @k: behind one line inserted (from k + 1) or deleted (from k - 1), whichever reaches further. -1 when
- * neither stays within the texts.
+ * Where step @d begins on diagonal @k: behind one line inserted (from k + 1) or deleted (from k - 1), whichever reaches
+ * further. -1 when neither stays within the texts.
  */
 static int64_t begin_of_step(const struct diff *df, const struct search *s, int64_t d, int64_t k, bool *ret_insert)
 {
@@ -206,7 +213,8 @@ static void collect(struct diff *df, const bool *deleted, const bool *inserted)
 static int compare(struct diff *df)
 {
 	size_t total = df->na + df->nb;
-	_cleanup_(search_done) struct search s = { .max = (int64_t) MIN((size_t) DIFF_EDITS_MAX, work_max / (total + 1) + 1) };
+	_cleanup_(search_done) struct search s = { .max = (int64_t) MIN((size_t) DIFF_EDITS_MAX,
+									work_max / (total + 1) + 1) };
 	int64_t steps = find_script(df, &s);
 
 	if (steps == -ENOMEM)
@@ -227,7 +235,7 @@ static int compare(struct diff *df)
 	return 0;
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static void add_line(struct buf *out, char mark, const char *p, size_t len)
 {
@@ -280,7 +288,8 @@ static void add_hunk(struct buf *out, const struct diff *df, size_t from, size_t
 	size_t all_a = df->prefix_lines + df->la.count;
 	size_t begin = first->a - MIN(first->a, (size_t) DIFF_CONTEXT);
 	size_t end = MIN(last->a + last->a_count + DIFF_CONTEXT, all_a);
-	size_t b_begin = first->b - (first->a - begin), b_end = last->b + last->b_count + (end - last->a - last->a_count);
+	size_t b_begin = first->b - (first->a - begin),
+	       b_end = last->b + last->b_count + (end - last->a - last->a_count);
 
 	buf_add_str(out, "@@ ");
 	add_range(out, '-', begin, end - begin);

@@ -1,5 +1,6 @@
 /*
- * One edit of search_and_replace: see edit.h. Pure functions over memory; file and edit are hostile, every search is linear.
+ * One edit of search_and_replace: see edit.h. Pure functions over memory; file and edit are hostile, every search is
+ * linear.
  */
 #include "mcp/edit.h"
 
@@ -31,7 +32,7 @@ struct places {
 	size_t at[EDIT_PLACES_MAX];
 };
 
-/* --- messages --------------------------------------------------------------------------------------------------------- */
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
 /* "Edit 0: 'the first words'" */
 static void begin_why(struct buf *why, const struct edit *e)
@@ -61,7 +62,7 @@ static void add_places(struct buf *why, const struct places *places)
 	buf_add_str(why, ". Add lines around it to 'old' until only one place fits. Nothing was changed.");
 }
 
-/* --- line ends -------------------------------------------------------------------------------------------------------- */
+/* --- line ends ---------------------------------------------------------------------------------------------------- */
 
 static bool is_crlf(const char *s, size_t newline)
 {
@@ -104,10 +105,11 @@ static size_t original_offset(const struct buf *text, size_t at)
 	return i;
 }
 
-/* --- replacing -------------------------------------------------------------------------------------------------------- */
+/* --- replacing ---------------------------------------------------------------------------------------------------- */
 
 /* Puts @len bytes at @with into the place of @r. */
-static enum edit_result put(struct buf *text, struct range r, const struct buf *with, const struct edit *e, struct buf *why)
+static enum edit_result put(struct buf *text, struct range r, const struct buf *with, const struct edit *e,
+			    struct buf *why)
 {
 	_cleanup_buf_ struct buf out = BUF_INIT(text->max);
 
@@ -115,8 +117,10 @@ static enum edit_result put(struct buf *text, struct range r, const struct buf *
 	buf_add(&out, with->p, with->len);
 	buf_add(&out, text->p + r.end, text->len - r.end);
 	if (buf_error(with) || buf_error(&out)) {
-		buf_addf(why, "Edit %zu would make the file too large: this tool changes files of up to %zu bytes. Nothing was changed.", e->index,
-			 text->max);
+		buf_addf(why,
+			 "Edit %zu would make the file too large: this tool changes files of up to %zu bytes. Nothing "
+			 "was changed.",
+			 e->index, text->max);
 		return EDIT_FAILED;
 	}
 	struct buf old = *text;
@@ -137,7 +141,7 @@ static enum edit_result put_exact(struct buf *text, struct range r, const struct
 	return put(text, r, &with, e, why);
 }
 
-/* --- exact matching --------------------------------------------------------------------------------------------------- */
+/* --- exact matching ----------------------------------------------------------------------------------------------- */
 
 /* *@ret_first is the offset of the first occurrence. */
 static void find_exact(const char *s, size_t n, const char *old, size_t len, struct places *places, size_t *ret_first)
@@ -186,7 +190,7 @@ static struct places locate(const struct buf *text, const struct edit *e, struct
 	return places;
 }
 
-/* --- matching by lines ------------------------------------------------------------------------------------------------ */
+/* --- matching by lines -------------------------------------------------------------------------------------------- */
 
 struct by_lines {
 	struct lines file, old_lines, new_lines;
@@ -199,7 +203,9 @@ static void by_lines_done(struct by_lines *b)
 	lines_done(&b->new_lines);
 }
 
-/* Windows of the file whose lines equal those of `old`, by Knuth, Morris and Pratt: no line is compared over and over. */
+/*
+ * Windows of the file whose lines equal those of `old`, by Knuth, Morris and Pratt: no line is compared over and over.
+ */
 static int find_windows(const struct lines *file, const struct lines *old, struct places *places)
 {
 	size_t *border = calloc(old->count + 1, sizeof(*border));
@@ -237,7 +243,8 @@ static bool has_text(const struct lines *l)
 }
 
 /* Replaces the window that begins at line @first (from 0). */
-static enum edit_result put_lines(struct buf *text, const struct by_lines *b, size_t first, const struct edit *e, struct buf *why)
+static enum edit_result put_lines(struct buf *text, const struct by_lines *b, size_t first, const struct edit *e,
+				  struct buf *why)
 {
 	const struct line *found = &b->file.at[first], *last = &found[b->old_lines.count - 1];
 	struct range r = { (size_t) (found->p - text->p), (size_t) (last->p - text->p) + last->len };
@@ -261,10 +268,12 @@ static enum edit_result put_lines(struct buf *text, const struct by_lines *b, si
 static void add_hints(const struct buf *text, const struct edit *e, struct buf *why)
 {
 	if (memmem(e->old_text, e->old_len, "\xEF\xBF\xBD", 3) && !utf8_is_valid(buf_cstr(text), text->len))
-		buf_add_str(why, "\nHint: 'old' has the sign U+FFFD, which read_file shows in place of bytes that are not UTF-8. Choose a part of the "
-			    "text without it.");
+		buf_add_str(why, "\nHint: 'old' has the sign U+FFFD, which read_file shows in place of bytes that are "
+				 "not UTF-8. Choose a part of the "
+				 "text without it.");
 	if (!memchr(e->old_text, '\n', e->old_len) && memmem(e->old_text, e->old_len, "\\n", 2))
-		buf_add_str(why, "\nHint: 'old' has a backslash followed by n. If a line break is meant, it was escaped once too often.");
+		buf_add_str(why, "\nHint: 'old' has a backslash followed by n. If a line break is meant, it was "
+				 "escaped once too often.");
 }
 
 static enum edit_result apply_by_lines(struct buf *text, const struct edit *e, struct buf *why)
@@ -284,11 +293,17 @@ static enum edit_result apply_by_lines(struct buf *text, const struct edit *e, s
 		return put_lines(text, &b, places.at[0] - 1, e, why);
 	begin_why(why, e);
 	if (places.count > 1) {
-		buf_addf(why, " is not there exactly. Found %zu fuzzy matches (equal but for white space at both ends of lines)", places.count);
+		buf_addf(why,
+			 " is not there exactly. Found %zu fuzzy matches (equal but for white space at both ends of "
+			 "lines)",
+			 places.count);
 		add_places(why, &places);
 		return EDIT_FAILED;
 	}
-	buf_addf(why, " not found in %s, neither exactly nor with other white space at both ends of lines. Nothing was changed.", e->file);
+	buf_addf(why,
+		 " not found in %s, neither exactly nor with other white space at both ends of lines. Nothing was "
+		 "changed.",
+		 e->file);
 	if (r == 0)
 		closest_explain(why, &b.file, &b.old_lines);
 	add_hints(text, e, why);

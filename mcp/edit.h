@@ -1,12 +1,12 @@
 /*
  * One edit of search_and_replace: finding the place of a text and putting another there.
  *
- * 1. Exactly: `old` occurs once, anywhere in a line. LF in it matches CRLF and the other way round.
- * 2. Else by lines: as many lines as `old` has, each equal but for white space at its ends, at one place only. `new` is then put in
- *    with the file's indentation (reindent.h).
+ * 1. Exactly: `old` occurs once, anywhere in a line. LF in it matches CRLF and the other way round. 2. Else by lines:
+ * as many lines as `old` has, each equal but for white space at its ends, at one place only. `new` is then put in with
+ * the file's indentation (reindent.h).
  *
- * Bytes that are not replaced never change; `new` gets the line ends of its place. A byte order mark in front of the file is not part of the
- * text. Nothing is done when the place is not unique.
+ * Bytes that are not replaced never change; `new` gets the line ends of its place. A byte order mark in front of the
+ * file is not part of the text. Nothing is done when the place is not unique.
  */
 #pragma once
 

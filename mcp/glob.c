@@ -1,9 +1,9 @@
 /*
  * File name patterns: see glob.h. Pure functions over memory; patterns and names are hostile.
  *
- * Braces are expanded into alternatives first; an alternative is split into components. Both a "*" within a component and a "**" among
- * components match greedily with one point to fall back to (the last star): what stood before it can stay as it was matched, so
- * nothing is ever tried twice over and the work is bounded by the product of the lengths.
+ * Braces are expanded into alternatives first; an alternative is split into components. Both a "*" within a component
+ * and a "**" among components match greedily with one point to fall back to (the last star): what stood before it can
+ * stay as it was matched, so nothing is ever tried twice over and the work is bounded by the product of the lengths.
  */
 #include "mcp/glob.h"
 
@@ -15,7 +15,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/utf8.h"
 
-/* --- one component ---------------------------------------------------------------------------------------------------- */
+/* --- one component ------------------------------------------------------------------------------------------------ */
 
 /* One character, or one byte where it is no UTF-8 (then a value no character has). */
 static uint32_t next_char(const char **s, size_t n)
@@ -31,7 +31,10 @@ static uint32_t next_char(const char **s, size_t n)
 	return cp;
 }
 
-/* The end of the set that begins at @p ('['), behind its ']', or NULL when it has none: then '[' is an ordinary character. */
+/*
+ * The end of the set that begins at @p ('['), behind its ']', or NULL when it has none: then '[' is an ordinary
+ * character.
+ */
 static const char *set_end(const char *p)
 {
 	p++;
@@ -116,7 +119,7 @@ static bool match_text(const char *pattern, const char *s, size_t n)
 	return *pattern == '\0';
 }
 
-/* --- components ------------------------------------------------------------------------------------------------------- */
+/* --- components --------------------------------------------------------------------------------------------------- */
 
 static const char *component(const struct glob_alternative *a, size_t i)
 {
@@ -207,7 +210,7 @@ bool glob_excludes(const struct glob *g, const char *path)
 	return false;
 }
 
-/* --- compiling -------------------------------------------------------------------------------------------------------- */
+/* --- compiling ---------------------------------------------------------------------------------------------------- */
 
 /* Finds the first brace pair of @s with a comma in it. Returns the '{' or NULL; *@ret_end is the matching '}'. */
 static const char *find_braces(const char *s, const char **ret_end)
@@ -281,7 +284,8 @@ static const char *split(struct glob_alternative *a)
 		bool last = *end == '\0';
 		*end = '\0';
 		if (strcmp(p, "..") == 0)
-			return "Path traversal or absolute paths are not allowed. Give a pattern relative to the workspace, such as src/**/*.c";
+			return "Path traversal or absolute paths are not allowed. Give a pattern relative to the "
+			       "workspace, such as src/**/*.c";
 		bool repeated = a->count > 0 && strcmp(p, "**") == 0 && is_any_depth(a, a->count - 1u);
 		if (strcmp(p, ".") != 0 && !repeated) {
 			if (a->count == GLOB_COMPONENTS_MAX - 2)
@@ -339,7 +343,8 @@ static const char *check_pattern(const char *pattern)
 	if (strlen(pattern) > GLOB_PATTERN_MAX)
 		return "it is longer than 1024 bytes";
 	if (pattern[0] == '/' || pattern[0] == '~')
-		return "Path traversal or absolute paths are not allowed. Give a pattern relative to the workspace, such as src/**/*.c";
+		return "Path traversal or absolute paths are not allowed. Give a pattern relative to the workspace, "
+		       "such as src/**/*.c";
 	return NULL;
 }
 

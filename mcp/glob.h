@@ -7,8 +7,9 @@
  *   {a,b}      either; may be nested
  *   \*         the character itself
  *
- * A pattern without "/" matches a name at any depth; one with "/" is matched from the root. Case matters; a leading dot does not.
- * Matching takes at most (pattern × path) steps for each of at most GLOB_ALTERNATIVES_MAX alternatives, whatever the pattern.
+ * A pattern without "/" matches a name at any depth; one with "/" is matched from the root. Case matters; a leading dot
+ * does not. Matching takes at most (pattern × path) steps for each of at most GLOB_ALTERNATIVES_MAX alternatives,
+ * whatever the pattern.
  */
 #pragma once
 
@@ -46,5 +47,8 @@ bool glob_match(const struct glob *g, const char *path);
 /* Whether anything below the directory @dir could match: false lets a walk skip it. */
 bool glob_may_match_below(const struct glob *g, const char *dir);
 
-/* Like glob_match(), but "*", "?" and sets also match "/", so that "tests/" followed by a star covers everything below tests. */
+/*
+ * Like glob_match(), but "*", "?" and sets also match "/", so that "tests/" followed by a star covers everything below
+ * tests.
+ */
 bool glob_excludes(const struct glob *g, const char *path);

@@ -1,12 +1,13 @@
 /*
  * Giving a replacement the indentation of the lines it replaces: see reindent.h. Pure functions.
  *
- * A model often has the words right and the white space wrong. What its text says reliably is how lines are indented against each other.
- * So, in this order, a line of `new` gets
- *   - the indentation of the file's line at the same position, when it stands to the first line as that line of `old` did;
+ * A model often has the words right and the white space wrong. What its text says reliably is how lines are indented
+ * against each other. So, in this order, a line of `new` gets
+ *   - the indentation of the file's line at the same position, when it stands to the first line as that line of `old`
+ *     did;
  *   - the indentation that an earlier line of `new` with the same depth got;
- *   - that of the nearest earlier line of `new` that is less deep, and on top of it what it is deeper, in the file's own unit: tabs in a
- *     file with tabs, otherwise as many blanks as `new` has;
+ *   - that of the nearest earlier line of `new` that is less deep, and on top of it what it is deeper, in the file's
+ *     own unit: tabs in a file with tabs, otherwise as many blanks as `new` has;
  *   - for a line less deep than the first one: the first one's, shortened.
  */
 #include "mcp/reindent.h"
@@ -143,7 +144,10 @@ static struct span shallower(const struct job *j, struct span base, size_t colum
 	return base;
 }
 
-/* The file's line at the position of line @i of `new`, when both are indented alike against their first line; else NULL. */
+/*
+ * The file's line at the position of line @i of `new`, when both are indented alike against their first line; else
+ * NULL.
+ */
 static const struct line *counterpart(const struct job *j, size_t i)
 {
 	const struct line *ref = &j->new_lines->at[j->new_ref];
@@ -189,7 +193,8 @@ static void write_lines(struct buf *out, const struct job *j, const char *eol)
 		if (end < l->len && end > 0 && l->p[end - 1] == '\r')
 			end--;
 		buf_add(out, buf_cstr(&j->store) + j->indent[i].at, j->indent[i].len);
-		buf_add(out, l->p + l->indent, end - l->indent); /* blanks at the end are the caller's wish: Markdown's line break */
+		buf_add(out, l->p + l->indent,
+			end - l->indent); /* blanks at the end are the caller's wish: Markdown's line break */
 	}
 }
 

@@ -15,7 +15,8 @@ int slurp_place(const struct ws_place *place, struct buf *content, struct stat *
 {
 	struct stat st;
 	/* The name has been resolved: a link here was put there since. */
-	_cleanup_fd_ int fd = openat(place->dir_fd, place->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	_cleanup_fd_ int fd =
+		openat(place->dir_fd, place->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0)
 		return errno == ELOOP ? -ESTALE : -errno;

@@ -3,6 +3,8 @@
  */
 #include "mcp/text.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/base/utf8.h"
@@ -37,6 +39,19 @@ void text_add_line(struct buf *out, const char *s, size_t n, size_t max)
 	add_clean(out, s, n > max ? utf8_floor(s, max) : n, true);
 	if (n > max)
 		buf_add_str(out, "...");
+}
+
+void text_format(char *to, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	int len = vsnprintf(to, size, fmt, ap);
+	va_end(ap);
+	if (len < 0)
+		to[0] = '\0';
+	else if ((size_t) len >= size)
+		to[utf8_floor(to, size - 1)] = '\0';
 }
 
 size_t text_line_at(const char *s, size_t at)

@@ -5,13 +5,20 @@
 
 #include <stddef.h>
 
+#include "runtime/base/attr.h"
 #include "runtime/base/buf.h"
 
-/* A file name or path on a line of its own: bad UTF-8 as U+FFFD, control characters as \xNN, so that no name forges a line. */
+/*
+ * A file name or path on a line of its own: bad UTF-8 as U+FFFD, control characters as \xNN, so that no name forges a
+ * line.
+ */
 void text_add_name(struct buf *out, const char *name);
 
 /* A line of a file in a message: as above (tabs stay), at most @max bytes of it, then "...". @s is not terminated. */
 void text_add_line(struct buf *out, const char *s, size_t n, size_t max);
+
+/* Like snprintf(3), but what does not fit is cut between characters. */
+void text_format(char *to, size_t size, const char *fmt, ...) _printf_(3, 4);
 
 /* Number of the line (from 1) that the offset @at of @s lies in. */
 size_t text_line_at(const char *s, size_t at);

@@ -51,8 +51,11 @@ static void list(struct tool_call *call, const char *dir, struct dirlist *d)
 		}
 	}
 	if (shown < d->count || d->cut)
-		buf_addf(&call->text, "\n[list truncated: %zu of %zu%s entries shown, directories first. Use search_workspace with a pattern, "
-			 "or run_bash with ls and head, to see the others.]", shown, d->count, d->cut ? " or more" : "");
+		buf_addf(&call->text,
+			 "\n[list truncated: %zu of %zu%s entries shown, directories first. Use search_workspace with "
+			 "a pattern, "
+			 "or run_bash with ls and head, to see the others.]",
+			 shown, d->count, d->cut ? " or more" : "");
 }
 
 static void run(struct tool_call *call)
@@ -67,7 +70,8 @@ static void run(struct tool_call *call)
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode)) {
-		tool_fail(call, "Path '%s' is not a directory. Use read_file to see what is in a file.", ws_show(path).s);
+		tool_fail(call, "Path '%s' is not a directory. Use read_file to see what is in a file.",
+			  ws_show(path).s);
 		return;
 	}
 	int r = dirlist_read(&d, TAKE_FD(fd), false, call->cancelled);
@@ -87,7 +91,8 @@ const struct mcp_tool tool_list_directory = {
 	.title = "List Directory",
 	.description =
 		"Lists the files and directories directly inside one directory of the workspace. "
-		"Each line is one entry, \"[D] name\" for a directory and \"[F] name\" for anything else; directories come first, both in "
+		"Each line is one entry, \"[D] name\" for a directory and \"[F] name\" for anything else; "
+		"directories come first, both in "
 		"alphabetical order. "
 		"It does not go into subdirectories: use search_workspace to find files by name at any depth. "
 		"The names .git, .venv, .venv_container, .mcp, __pycache__ and .ruff_cache are left out. "
@@ -95,7 +100,8 @@ const struct mcp_tool tool_list_directory = {
 	.input_schema =
 		"{\"type\":\"object\",\"properties\":{"
 		"\"path\":{\"type\":\"string\",\"default\":\".\",\"description\":"
-		"\"Directory to list, relative to the workspace, such as src or src/lib. Default: the workspace itself.\"}"
+		"\"Directory to list, relative to the workspace, such as src or src/lib. Default: the workspace "
+		"itself.\"}"
 		"},\"additionalProperties\":false}",
 	.read_only = true,
 	.idempotent = true,

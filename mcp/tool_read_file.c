@@ -1,13 +1,15 @@
 /*
  * read_file: some lines of a text file. Runs on a worker thread.
  *
- * The file is streamed, never held as a whole: only the lines asked for are kept, and MAX_READ_SIZE_BYTES limits them, not the
- * file. (A default read of a larger file still answers with that limit's message when its first 100 lines are more than the limit.)
+ * The file is streamed, never held as a whole: only the lines asked for are kept, and MAX_READ_SIZE_BYTES limits them,
+ * not the file. (A default read of a larger file still answers with that limit's message when its first 100 lines are
+ * more than the limit.)
  *
- * A line ends at LF; the CR of a CRLF is not shown, a lone CR is an ordinary character, and so are form feed, U+2028 and the like.
- * A byte order mark is not shown. The text is the lines joined by LF and nothing else, so that a client can compare it; what comes next is
- * told in the result's _meta as "cloche/page". Only where the caller did not choose a limit (it is the default, 100) and lines remain,
- * or where the answer's own size cut the page short, a last line in brackets tells so to the model.
+ * A line ends at LF; the CR of a CRLF is not shown, a lone CR is an ordinary character, and so are form feed, U+2028
+ * and the like. A byte order mark is not shown. The text is the lines joined by LF and nothing else, so that a client
+ * can compare it; what comes next is told in the result's _meta as "cloche/page". Only where the caller did not choose
+ * a limit (it is the default, 100) and lines remain, or where the answer's own size cut the page short, a last line in
+ * brackets tells so to the model.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -83,8 +85,8 @@ static int failed(struct page *p, int errnum)
 }
 
 /*
- * Reads from the beginning until the page is there, then (or, with @only_count, right away) counts lines. 0 or -errno with the call
- * failed. p->lines stays -1 when the file is too long to be read to its end.
+ * Reads from the beginning until the page is there, then (or, with @only_count, right away) counts lines. 0 or -errno
+ * with the call failed. p->lines stays -1 when the file is too long to be read to its end.
  */
 static int scan(struct page *p, int fd, bool only_count)
 {
@@ -139,7 +141,9 @@ static int choose(struct page *p, int fd, int64_t offset, int64_t limit)
 		if (r < 0)
 			return r;
 		if (p->lines < 0) {
-			tool_fail(p->call, "File '%s' is too long to count lines from its end. Use a positive offset, or run_bash with tail.",
+			tool_fail(p->call,
+				  "File '%s' is too long to count lines from its end. Use a positive offset, or "
+				  "run_bash with tail.",
 				  ws_show(p->path).s);
 			return -EFBIG;
 		}
@@ -173,8 +177,8 @@ static void make_text(struct page *p, struct buf *text)
 }
 
 /*
- * Shortens an answer that has become too long for one message to whole lines. Returns the number of lines that are left, or 0 when
- * not even one fits.
+ * Shortens an answer that has become too long for one message to whole lines. Returns the number of lines that are
+ * left, or 0 when not even one fits.
  */
 static int64_t fit(struct buf *text, size_t max)
 {
@@ -206,12 +210,18 @@ static void too_large(struct page *p, const struct stat *st)
 	long long max = (long long) p->call->config->max_read_bytes;
 
 	if (p->line == p->first)
-		tool_fail(p->call, "File '%s' (%lld bytes): line %lld alone exceeds MAX_READ_SIZE_BYTES (%lld). Use run_bash with cut, head -c or "
-			  "grep -o to see parts of it.", ws_show(p->path).s, (long long) st->st_size, (long long) p->first + 1, max);
+		tool_fail(p->call,
+			  "File '%s' (%lld bytes): line %lld alone exceeds MAX_READ_SIZE_BYTES (%lld). Use run_bash "
+			  "with cut, head -c or "
+			  "grep -o to see parts of it.",
+			  ws_show(p->path).s, (long long) st->st_size, (long long) p->first + 1, max);
 	else
-		tool_fail(p->call, "File '%s' (%lld bytes): what is asked for exceeds MAX_READ_SIZE_BYTES (%lld); only %lld lines from offset %lld "
-			  "on fit. Use a smaller limit, or run_bash with head or grep.", ws_show(p->path).s, (long long) st->st_size, max,
-			  (long long) (p->line - p->first), (long long) p->first);
+		tool_fail(p->call,
+			  "File '%s' (%lld bytes): what is asked for exceeds MAX_READ_SIZE_BYTES (%lld); only %lld "
+			  "lines from offset %lld "
+			  "on fit. Use a smaller limit, or run_bash with head or grep.",
+			  ws_show(p->path).s, (long long) st->st_size, max, (long long) (p->line - p->first),
+			  (long long) p->first);
 }
 
 static void answer(struct page *p, int64_t limit)
@@ -226,8 +236,11 @@ static void answer(struct page *p, int64_t limit)
 	if (whole.len > max) {
 		int64_t lines = fit(&whole, max);
 		if (lines == 0) {
-			tool_fail(p->call, "File '%s': line %lld alone is too long for one answer. Use run_bash with cut, head -c or grep -o to see "
-				  "parts of it.", ws_show(p->path).s, (long long) p->first + 1);
+			tool_fail(p->call,
+				  "File '%s': line %lld alone is too long for one answer. Use run_bash with cut, head "
+				  "-c or grep -o to see "
+				  "parts of it.",
+				  ws_show(p->path).s, (long long) p->first + 1);
 			return;
 		}
 		end = p->first + lines;
@@ -258,7 +271,9 @@ static void run(struct tool_call *call)
 	if (fd < 0)
 		return;
 	if (is_binary(fd)) {
-		tool_fail(call, "File '%s' appears to be binary (it has a NUL byte). Use run_bash with file, xxd or strings to look at it.",
+		tool_fail(call,
+			  "File '%s' appears to be binary (it has a NUL byte). Use run_bash with file, xxd or strings "
+			  "to look at it.",
 			  ws_show(path).s);
 		return;
 	}
@@ -272,8 +287,11 @@ static void run(struct tool_call *call)
 	else if (r == 0 && buf_error(&p.raw))
 		(void) failed(&p, ENOMEM);
 	else if (r == 0 && p.lines < 0 && p.line < p.end)
-		tool_fail(call, "File '%s': the lines from offset %lld on lie behind the first GiB, which read_file does not reach. Use run_bash with "
-			  "tail or sed -n.", ws_show(path).s, (long long) p.first);
+		tool_fail(call,
+			  "File '%s': the lines from offset %lld on lie behind the first GiB, which read_file does not "
+			  "reach. Use run_bash with "
+			  "tail or sed -n.",
+			  ws_show(path).s, (long long) p.first);
 	else if (r == 0)
 		answer(&p, limit);
 	buf_done(&p.raw);
@@ -284,17 +302,22 @@ const struct mcp_tool tool_read_file = {
 	.title = "Read File",
 	.description =
 		"Reads lines of a text file in the workspace, by default the first 100. "
-		"Use offset and limit to page through longer files: a last line in brackets tells when the default limit left lines out and which "
+		"Use offset and limit to page through longer files: a last line in brackets tells when the default "
+		"limit left lines out and which "
 		"offset comes next. "
-		"The text comes without line numbers, exactly as it is in the file (CRLF line ends are shown as LF), so it can be copied into "
+		"The text comes without line numbers, exactly as it is in the file (CRLF line ends are shown as LF), "
+		"so it can be copied into "
 		"search_and_replace. "
-		"Files of any size can be paged, but one answer holds at most MAX_READ_SIZE_BYTES (1 MiB unless configured). "
+		"Files of any size can be paged, but one answer holds at most MAX_READ_SIZE_BYTES (1 MiB unless "
+		"configured). "
 		"Binary files and directories are refused: use run_bash and list_directory for these.",
 	.input_schema =
 		"{\"type\":\"object\",\"properties\":{"
-		"\"filepath\":{\"type\":\"string\",\"description\":\"File to read, relative to the workspace, such as src/main.c.\"},"
+		"\"filepath\":{\"type\":\"string\",\"description\":\"File to read, relative to the workspace, such "
+		"as src/main.c.\"},"
 		"\"offset\":{\"type\":\"integer\",\"default\":0,\"description\":"
-		"\"Lines to skip: 0 begins at the first line, 100 at line 101. A negative number counts from the end: -20 begins 20 lines before "
+		"\"Lines to skip: 0 begins at the first line, 100 at line 101. A negative number counts from the "
+		"end: -20 begins 20 lines before "
 		"it. Default: 0.\"},"
 		"\"limit\":{\"type\":\"integer\",\"default\":100,\"description\":"
 		"\"Most lines to return; 0 or less means all up to the end of the file. Default: 100.\"}"

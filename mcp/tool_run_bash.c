@@ -1,5 +1,6 @@
 /*
- * run_bash: a shell command in the sandbox. Runs on the event loop; init starts the command, the core gathers its output.
+ * run_bash: a shell command in the sandbox. Runs on the event loop; init starts the command, the core gathers its
+ * output.
  *
  * Half of the output's cap belongs to its beginning and half to its end, where a compiler's or a test's verdict stands.
  */
@@ -29,8 +30,11 @@ static void add_output(struct buf *text, const struct exec_result *res)
 	if (res->tail.len == 0)
 		return;
 	unsigned long long total = res->output_total, left_out = total - head - (res->tail.len - skip);
-	buf_addf(text, "\n[... output truncated at 50KB: %llu bytes from the middle of %llu are left out here. To see all of it, send the output to a file "
-		 "and look at parts with head, tail or grep ...]\n", left_out, total);
+	buf_addf(text,
+		 "\n[... output truncated at 50KB: %llu bytes from the middle of %llu are left out here. To see all of "
+		 "it, send the output to a file "
+		 "and look at parts with head, tail or grep ...]\n",
+		 left_out, total);
 	utf8_repair(text, res->tail.p + skip, res->tail.len - skip);
 }
 
@@ -47,7 +51,8 @@ static const char *refusal(const struct exec_result *res)
 	if (res->refused_errnum == E2BIG)
 		return "the command is too long. Write it to a file with write_file and run that";
 	if (res->refused_step == INITMSG_STEP_SETUP)
-		return "its own isolation could not be set up, and without it nothing is run. Try again; if it stays so, restart the session";
+		return "its own isolation could not be set up, and without it nothing is run. Try again; if it stays "
+		       "so, restart the session";
 	return "the sandbox refused it. Try again; if it stays so, restart the session";
 }
 
@@ -66,8 +71,11 @@ static void done(struct tool_call *call, const struct exec_result *res)
 	if (res->timed_out) {
 		if (!tool_arg(call, "timeout"))
 			seconds = (long long) call->config->command_timeout_s;
-		tool_fail(call, "Command timed out after %llds; it and everything it had started were killed. Give it more time with the timeout parameter "
-			  "(at most %lld), or make it do less at once.", seconds, (long long) call->config->command_timeout_max_s);
+		tool_fail(call,
+			  "Command timed out after %llds; it and everything it had started were killed. Give it more "
+			  "time with the timeout parameter "
+			  "(at most %lld), or make it do less at once.",
+			  seconds, (long long) call->config->command_timeout_max_s);
 		buf_add_str(&call->text, res->output_total ? " Its output until then:\n" : " It had printed nothing.");
 		add_output(&call->text, res);
 		tool_summary(call, "Timeout after %llds", seconds);
@@ -86,12 +94,15 @@ static void done(struct tool_call *call, const struct exec_result *res)
 static int64_t allowed_seconds(struct tool_call *call)
 {
 	int64_t max = call->config->command_timeout_max_s;
-	int64_t seconds = tool_arg(call, "timeout") ? tool_arg_int(call, "timeout") : MIN(call->config->command_timeout_s, max);
+	int64_t seconds =
+		tool_arg(call, "timeout") ? tool_arg_int(call, "timeout") : MIN(call->config->command_timeout_s, max);
 
 	if (seconds >= 1 && seconds <= max)
 		return seconds;
-	tool_fail(call, "timeout must be from 1 to %lld seconds, but is %lld. For longer work, split it into several commands.", (long long) max,
-		  (long long) seconds);
+	tool_fail(
+		call,
+		"timeout must be from 1 to %lld seconds, but is %lld. For longer work, split it into several commands.",
+		(long long) max, (long long) seconds);
 	return -1;
 }
 
@@ -113,33 +124,39 @@ static void run(struct tool_call *call)
 	if (strlen(command) < INITMSG_STRING_MAX)
 		r = tool_exec_async(call, &req, done);
 	if (r == -E2BIG)
-		tool_fail(call, "The command has %zu bytes, but a command may have %d. Write it to a file with write_file and run that file.",
+		tool_fail(call,
+			  "The command has %zu bytes, but a command may have %d. Write it to a file with write_file "
+			  "and run that file.",
 			  strlen(command), INITMSG_STRING_MAX - 1);
 	else if (r == -EAGAIN)
 		tool_fail(call, "Too many commands are running at once. Try again when one has ended.");
 	else if (r < 0)
-		tool_fail(call, "The command could not be started: the sandbox's init does not answer. Restart the session.");
+		tool_fail(call,
+			  "The command could not be started: the sandbox's init does not answer. Restart the session.");
 }
 
 const struct mcp_tool tool_run_bash = {
 	.name = "run_bash",
 	.title = "Run Shell Command",
-	.description =
-		"Runs a command with /bin/sh in the workspace and returns its exit code and output. "
-		"The first line is \"[Exit code: N]\" (negative: killed by that signal); standard output and standard error follow as they were printed, and "
-		"of more than 50 KB the beginning and the end. "
-		"Use it to build, test, search inside files and run programs; to read and change files prefer the other tools. "
-		"There is no terminal and nothing to read on standard input, and usually no network. "
-		"When the command ends or times out, everything it started is ended too, also in the background; each call begins anew in the workspace "
-		"with a clean environment.",
-	.input_schema =
-		"{\"type\":\"object\",\"properties\":{"
-		"\"command\":{\"type\":\"string\",\"description\":"
-		"\"Shell command of at most 128 KiB, such as make -s test 2>&1 | tail -40. It gets no input, has no network unless the sandbox was given "
-		"one, and background processes end with it.\"},"
-		"\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":"
-		"\"Seconds until it is killed: 1 to 3600 unless configured. Default: COMMAND_TIMEOUT, 60 unless configured.\"}"
-		"},\"required\":[\"command\"],\"additionalProperties\":false}",
+	.description = "Runs a command with /bin/sh in the workspace and returns its exit code and output. "
+		       "The first line is \"[Exit code: N]\" (negative: killed by that signal); standard output and "
+		       "standard error follow as they were printed, and "
+		       "of more than 50 KB the beginning and the end. "
+		       "Use it to build, test, search inside files and run programs; to read and change files prefer "
+		       "the other tools. "
+		       "There is no terminal and nothing to read on standard input, and usually no network. "
+		       "When the command ends or times out, everything it started is ended too, also in the "
+		       "background; each call begins anew in the workspace "
+		       "with a clean environment.",
+	.input_schema = "{\"type\":\"object\",\"properties\":{"
+			"\"command\":{\"type\":\"string\",\"description\":"
+			"\"Shell command of at most 128 KiB, such as make -s test 2>&1 | tail -40. It gets no input, "
+			"has no network unless the sandbox was given "
+			"one, and background processes end with it.\"},"
+			"\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":"
+			"\"Seconds until it is killed: 1 to 3600 unless configured. Default: COMMAND_TIMEOUT, 60 "
+			"unless configured.\"}"
+			"},\"required\":[\"command\"],\"additionalProperties\":false}",
 	.destructive = true,
 	.open_world = true,
 	.mode = TOOL_ASYNC,

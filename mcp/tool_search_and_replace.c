@@ -1,8 +1,9 @@
 /*
  * search_and_replace: changes parts of a text file. Runs on a worker thread.
  *
- * The file is read once; the edits are applied in memory, each to the result of those before it; the result is checked, shown as a diff
- * and written at once. Whatever fails, the file stays as it is. That nothing else changed it meanwhile is checked before it is replaced.
+ * The file is read once; the edits are applied in memory, each to the result of those before it; the result is checked,
+ * shown as a diff and written at once. Whatever fails, the file stays as it is. That nothing else changed it meanwhile
+ * is checked before it is replaced.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -64,8 +65,8 @@ static bool load(struct job *j)
 	if (r == 0)
 		r = slurp_place(&j->place, &j->before, &j->old);
 	if (r == -EFBIG) {
-		tool_fail(call, "File '%s' is larger than the %d MiB this tool changes. Use run_bash with sed.", ws_show(j->path).s,
-			  SLURP_MAX / (1024 * 1024));
+		tool_fail(call, "File '%s' is larger than the %d MiB this tool changes. Use run_bash with sed.",
+			  ws_show(j->path).s, SLURP_MAX / (1024 * 1024));
 		return false;
 	}
 	if (r < 0) {
@@ -73,7 +74,8 @@ static bool load(struct job *j)
 		return false;
 	}
 	if (j->before.len && memchr(j->before.p, '\0', MIN(j->before.len, (size_t) REPLACE_PROBE))) {
-		tool_fail(call, "File '%s' appears to be binary (it has a NUL byte): this tool changes text only.", ws_show(j->path).s);
+		tool_fail(call, "File '%s' appears to be binary (it has a NUL byte): this tool changes text only.",
+			  ws_show(j->path).s);
 		return false;
 	}
 	j->has_bom = j->before.len >= 3 && memcmp(j->before.p, bom, 3) == 0;
@@ -104,7 +106,9 @@ static bool read_edit(struct job *j, const cJSON *item, size_t index, struct edi
 	const char *new_text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "new"));
 
 	if (!old_text || !new_text) {
-		tool_fail(j->call, "Edit %zu must contain 'old' and 'new' keys, both with a string. Nothing was changed.", index);
+		tool_fail(j->call,
+			  "Edit %zu must contain 'old' and 'new' keys, both with a string. Nothing was changed.",
+			  index);
 		return false;
 	}
 	if (j->has_bom && strncmp(old_text, bom, 3) == 0) { /* it is not part of the text, and stays */
@@ -112,13 +116,19 @@ static bool read_edit(struct job *j, const cJSON *item, size_t index, struct edi
 		new_text = without_bom(new_text);
 	}
 	if (old_text[0] == '\0') {
-		tool_fail(j->call, "Edit %zu has an empty 'old' text. To insert, give the line before or behind as 'old' and repeat it in 'new'; to make "
-			  "a new file, use write_file. Nothing was changed.", index);
+		tool_fail(j->call,
+			  "Edit %zu has an empty 'old' text. To insert, give the line before or behind as 'old' and "
+			  "repeat it in 'new'; to make "
+			  "a new file, use write_file. Nothing was changed.",
+			  index);
 		return false;
 	}
 	if (!is_ascii(new_text) && !utf8_is_valid(buf_cstr(&j->after), j->after.len)) {
-		tool_fail(j->call, "Edit %zu: 'new' has characters beyond ASCII, but '%s' is not in UTF-8, so they would be in a different encoding than "
-			  "the rest. Convert the file first, with run_bash and iconv. Nothing was changed.", index, ws_show(j->path).s);
+		tool_fail(j->call,
+			  "Edit %zu: 'new' has characters beyond ASCII, but '%s' is not in UTF-8, so they would be in "
+			  "a different encoding than "
+			  "the rest. Convert the file first, with run_bash and iconv. Nothing was changed.",
+			  index, ws_show(j->path).s);
 		return false;
 	}
 	*e = (struct edit) {
@@ -138,8 +148,8 @@ static bool apply_all(struct job *j, const cJSON *edits)
 	size_t index = 0;
 
 	if (cJSON_GetArraySize(edits) > REPLACE_EDITS_MAX) {
-		tool_fail(j->call, "There are %d edits, but at most %d are possible in one call. Use several calls.", cJSON_GetArraySize(edits),
-			  REPLACE_EDITS_MAX);
+		tool_fail(j->call, "There are %d edits, but at most %d are possible in one call. Use several calls.",
+			  cJSON_GetArraySize(edits), REPLACE_EDITS_MAX);
 		return false;
 	}
 	cJSON_ArrayForEach(item, edits) {
@@ -162,7 +172,10 @@ static bool apply_all(struct job *j, const cJSON *edits)
 	return true;
 }
 
-/* Nothing but blank lines and white space at line ends, an indentation or a line end may differ and still be a change: bytes decide. */
+/*
+ * Nothing but blank lines and white space at line ends, an indentation or a line end may differ and still be a change:
+ * bytes decide.
+ */
 static bool is_changed(const struct job *j)
 {
 	return j->before.len != j->after.len || memcmp(buf_cstr(&j->before), buf_cstr(&j->after), j->after.len) != 0;
@@ -190,14 +203,18 @@ static void answer(struct job *j, bool dry_run)
 {
 	struct buf *text = &j->call->text;
 
-	buf_addf(text, dry_run ? "DRY RUN: %zu edits (%zu exact, %zu fuzzy-matched) would be applied to %s; nothing was written." :
-		 "Successfully applied %zu edits (%zu exact, %zu fuzzy-matched) to %s", j->exact + j->fuzzy, j->exact, j->fuzzy, ws_show(j->path).s);
+	buf_addf(text,
+		 dry_run ? "DRY RUN: %zu edits (%zu exact, %zu fuzzy-matched) would be applied to %s; nothing was "
+			   "written."
+			 : "Successfully applied %zu edits (%zu exact, %zu fuzzy-matched) to %s",
+		 j->exact + j->fuzzy, j->exact, j->fuzzy, ws_show(j->path).s);
 	buf_add(text, j->notes.p, j->notes.len);
 	if (j->old.st_nlink > 1)
 		buf_add_str(text, "\nNote: the file has other hard links; they keep the old content.");
 	buf_add_str(text, "\n\n");
 	buf_add(text, j->diff.p, j->diff.len);
-	tool_summary(j->call, "%s%zu edits (%zu exact, %zu fuzzy-matched)", dry_run ? "DRY RUN: " : "", j->exact + j->fuzzy, j->exact, j->fuzzy);
+	tool_summary(j->call, "%s%zu edits (%zu exact, %zu fuzzy-matched)", dry_run ? "DRY RUN: " : "",
+		     j->exact + j->fuzzy, j->exact, j->fuzzy);
 }
 
 static void run(struct tool_call *call)
@@ -217,7 +234,8 @@ static void run(struct tool_call *call)
 	if (!load(&j) || !apply_all(&j, tool_arg(call, "edits")))
 		return;
 	if (!is_changed(&j)) {
-		buf_addf(&call->text, "No changes made to %s: the edits lead to the text that is there already.", ws_show(j.path).s);
+		buf_addf(&call->text, "No changes made to %s: the edits lead to the text that is there already.",
+			 ws_show(j.path).s);
 		tool_summary(call, "no changes");
 		return;
 	}
@@ -241,21 +259,28 @@ const struct mcp_tool tool_search_and_replace = {
 	.name = "search_and_replace",
 	.title = "Search and Replace",
 	.description =
-		"Replaces parts of one text file in the workspace: each edit puts 'new' in the place of 'old', and either all edits are made or none. "
-		"'old' must occur exactly once; when it is not there exactly, lines that differ only in white space at their ends are accepted if they "
+		"Replaces parts of one text file in the workspace: each edit puts 'new' in the place of 'old', and "
+		"either all edits are made or none. "
+		"'old' must occur exactly once; when it is not there exactly, lines that differ only in white space "
+		"at their ends are accepted if they "
 		"are unique, and 'new' gets the indentation of the file. "
-		"Read the file first and copy 'old' from it, with enough lines around it to be unique; edits are applied in order, each to the result of "
+		"Read the file first and copy 'old' from it, with enough lines around it to be unique; edits are "
+		"applied in order, each to the result of "
 		"the one before. "
 		"Returns a unified diff; line ends, permissions and all other bytes are kept. "
 		"An edit that would break a valid Python, JSON or JSON Lines file is refused. "
 		"With dry_run nothing is written, but everything is checked and the diff is shown.",
 	.input_schema =
 		"{\"type\":\"object\",\"properties\":{"
-		"\"filepath\":{\"type\":\"string\",\"description\":\"File to change, relative to the workspace, such as src/main.c.\"},"
-		"\"edits\":{\"type\":\"array\",\"description\":\"Up to 200 edits. Each needs 'old' and 'new'.\",\"items\":{\"type\":\"object\",\"properties\":{"
-		"\"old\":{\"type\":\"string\",\"description\":\"Text to replace, not empty; it may be part of a line or several lines.\"},"
+		"\"filepath\":{\"type\":\"string\",\"description\":\"File to change, relative to the workspace, such "
+		"as src/main.c.\"},"
+		"\"edits\":{\"type\":\"array\",\"description\":\"Up to 200 edits. Each needs 'old' and "
+		"'new'.\",\"items\":{\"type\":\"object\",\"properties\":{"
+		"\"old\":{\"type\":\"string\",\"description\":\"Text to replace, not empty; it may be part of a line "
+		"or several lines.\"},"
 		"\"new\":{\"type\":\"string\",\"description\":\"Text to put in its place; empty removes it.\"}}}},"
-		"\"dry_run\":{\"type\":\"boolean\",\"default\":false,\"description\":\"true: only show what would change. Default: false.\"}"
+		"\"dry_run\":{\"type\":\"boolean\",\"default\":false,\"description\":\"true: only show what would "
+		"change. Default: false.\"}"
 		"},\"required\":[\"filepath\",\"edits\"],\"additionalProperties\":false}",
 	.destructive = true,
 	.mode = TOOL_WORKER,

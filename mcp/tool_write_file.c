@@ -1,8 +1,8 @@
 /*
  * write_file: a whole file at once. Runs on a worker thread.
  *
- * Everything that can refuse comes before the first change; directories that were made for a write that fails after all are removed
- * again.
+ * Everything that can refuse comes before the first change; directories that were made for a write that fails after all
+ * are removed again.
  */
 #include <errno.h>
 #include <string.h>
@@ -40,8 +40,11 @@ static bool check_target(struct write *w, bool create_only)
 	int64_t max = w->call->config->max_write_bytes;
 
 	if ((uint64_t) w->content.len > (uint64_t) MAX(max, (int64_t) 0)) {
-		tool_fail(w->call, "The content has %zu bytes, which exceeds MAX_WRITE_SIZE_BYTES (%lld). Write it in parts: the first with write_file, "
-			  "the others with run_bash.", w->content.len, (long long) max);
+		tool_fail(w->call,
+			  "The content has %zu bytes, which exceeds MAX_WRITE_SIZE_BYTES (%lld). Write it in parts: "
+			  "the first with write_file, "
+			  "the others with run_bash.",
+			  w->content.len, (long long) max);
 		return false;
 	}
 	int r = ws_place_stat(&w->place, &w->old);
@@ -51,8 +54,11 @@ static bool check_target(struct write *w, bool create_only)
 	}
 	w->exists = r == 0;
 	if (w->exists && create_only) {
-		tool_fail(w->call, "'%s' already exists and was not changed. Use search_and_replace to change a part of it, or set create_only to false "
-			  "to replace the whole file.", ws_show(w->path).s);
+		tool_fail(w->call,
+			  "'%s' already exists and was not changed. Use search_and_replace to change a part of it, or "
+			  "set create_only to false "
+			  "to replace the whole file.",
+			  ws_show(w->path).s);
 		return false;
 	}
 	if (w->exists && !S_ISREG(w->old.st_mode)) {
@@ -60,7 +66,9 @@ static bool check_target(struct write *w, bool create_only)
 		return false;
 	}
 	if (w->place.is_dir) {
-		tool_fail(w->call, "Path '%s' names a directory. Give the path of a file, without a slash at its end; missing directories are made.",
+		tool_fail(w->call,
+			  "Path '%s' names a directory. Give the path of a file, without a slash at its end; missing "
+			  "directories are made.",
 			  ws_show(w->path).s);
 		return false;
 	}
@@ -122,21 +130,23 @@ static void describe(const struct tool_call *call, struct buf *line)
 const struct mcp_tool tool_write_file = {
 	.name = "write_file",
 	.title = "Write File",
-	.description =
-		"Writes a whole text file in the workspace, making missing directories. "
-		"By default it only creates: an existing file is refused unless create_only is false, and then replaced at once (readers see the old or "
-		"the new content), keeping its permissions. "
-		"To change a part of a file use search_and_replace instead. "
-		"Python, JSON and JSON Lines files are checked first: nothing is written when the content has a syntax error, unless the file had one "
-		"before. "
-		"The content may have MAX_WRITE_SIZE_BYTES (5 MiB unless configured) in UTF-8.",
-	.input_schema =
-		"{\"type\":\"object\",\"properties\":{"
-		"\"filepath\":{\"type\":\"string\",\"description\":\"File to write, relative to the workspace, such as src/main.c.\"},"
-		"\"content\":{\"type\":\"string\",\"description\":\"The whole content, written exactly as given; end the last line with a newline.\"},"
-		"\"create_only\":{\"type\":\"boolean\",\"default\":true,\"description\":"
-		"\"true (default): refuse when the file exists. false: replace it.\"}"
-		"},\"required\":[\"filepath\",\"content\"],\"additionalProperties\":false}",
+	.description = "Writes a whole text file in the workspace, making missing directories. "
+		       "By default it only creates: an existing file is refused unless create_only is false, and then "
+		       "replaced at once (readers see the old or "
+		       "the new content), keeping its permissions. "
+		       "To change a part of a file use search_and_replace instead. "
+		       "Python, JSON and JSON Lines files are checked first: nothing is written when the content has a "
+		       "syntax error, unless the file had one "
+		       "before. "
+		       "The content may have MAX_WRITE_SIZE_BYTES (5 MiB unless configured) in UTF-8.",
+	.input_schema = "{\"type\":\"object\",\"properties\":{"
+			"\"filepath\":{\"type\":\"string\",\"description\":\"File to write, relative to the workspace, "
+			"such as src/main.c.\"},"
+			"\"content\":{\"type\":\"string\",\"description\":\"The whole content, written exactly as "
+			"given; end the last line with a newline.\"},"
+			"\"create_only\":{\"type\":\"boolean\",\"default\":true,\"description\":"
+			"\"true (default): refuse when the file exists. false: replace it.\"}"
+			"},\"required\":[\"filepath\",\"content\"],\"additionalProperties\":false}",
 	.destructive = true,
 	.idempotent = true, /* a second call changes nothing more: it is refused, or writes the same */
 	.mode = TOOL_WORKER,

@@ -1,9 +1,11 @@
 /*
- * Resolving paths of the client inside the workspace: see ws.h. Runs in cloche-mcp, on any thread, without any capability.
+ * Resolving paths of the client inside the workspace: see ws.h. Runs in cloche-mcp, on any thread, without any
+ * capability.
  *
- * The kernel refuses absolute links below RESOLVE_BENEATH, also those that lead back into the workspace by its name. For these,
- * and to find the place of a file that does not exist yet, expand() follows the links one by one and yields a path without any.
- * That path is only a proposal: it is opened with openat2(2) again, so a link swapped in meanwhile gains nothing.
+ * The kernel refuses absolute links below RESOLVE_BENEATH, also those that lead back into the workspace by its name.
+ * For these, and to find the place of a file that does not exist yet, expand() follows the links one by one and yields
+ * a path without any. That path is only a proposal: it is opened with openat2(2) again, so a link swapped in meanwhile
+ * gains nothing.
  */
 #include "mcp/ws.h"
 
@@ -42,7 +44,7 @@ int ws_open_entry(const struct tool_call *call, const char *rel, int flags)
 	return open_beneath(call->root_fd, rel, flags, RESOLVE_NO_SYMLINKS);
 }
 
-/* --- messages --------------------------------------------------------------------------------------------------------- */
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
 struct ws_shown ws_show(const char *path)
 {
@@ -64,23 +66,29 @@ struct reason {
 
 static const struct reason reasons[] = {
 	{ ENOENT, "not found. Use list_directory or search_workspace to see what is there" },
-	{ ENOTDIR, "not found: a part of the path before its end is a file, not a directory. Use list_directory to see what is there" },
-	{ EXDEV, "is outside the workspace boundary: only paths that stay in the workspace can be used, also through symbolic links. "
+	{ ENOTDIR, "not found: a part of the path before its end is a file, not a directory. Use list_directory to see "
+		   "what is there" },
+	{ EXDEV, "is outside the workspace boundary: only paths that stay in the workspace can be used, also through "
+		 "symbolic links. "
 		 "Give a path relative to the workspace, such as src/main.c" },
-	{ ELOOP, "cannot be resolved: its symbolic links lead in a circle, or there are too many. Use the path of the file itself" },
+	{ ELOOP, "cannot be resolved: its symbolic links lead in a circle, or there are too many. Use the path of the "
+		 "file itself" },
 	{ EACCES, "cannot be used: permission denied. Look at its permissions with run_bash and ls -l" },
 	{ EPERM, "cannot be used: the operation is not permitted on it" },
 	{ ENAMETOOLONG, "cannot be used: a name may have 255 bytes and a path 4095. Use shorter names" },
 	{ EROFS, "cannot be changed: this part of the workspace is read-only. Write to another directory" },
 	{ EBUSY, "cannot be changed: this path is protected in this sandbox. Write to another path" },
-	{ ENOSPC, "cannot be written: no space is left. Remove files that are not needed and try again; nothing was changed" },
-	{ EDQUOT, "cannot be written: the disk quota is used up. Remove files that are not needed and try again; nothing was changed" },
+	{ ENOSPC,
+	  "cannot be written: no space is left. Remove files that are not needed and try again; nothing was changed" },
+	{ EDQUOT, "cannot be written: the disk quota is used up. Remove files that are not needed and try again; "
+		  "nothing was changed" },
 	{ EFBIG, "cannot be written: it is larger than the file system allows" },
 	{ EMFILE, "cannot be opened now: the server has too many files open. Try again in a moment" },
 	{ ENFILE, "cannot be opened now: the system has too many files open. Try again in a moment" },
 	{ ENOMEM, "cannot be used now: out of memory. Try again with less at once" },
 	{ EAGAIN, "cannot be resolved: the directories on its path change all the time. Try again in a moment" },
-	{ ESTALE, "was changed by something else while this call worked on it; nothing was written. Read it again and repeat the call" },
+	{ ESTALE, "was changed by something else while this call worked on it; nothing was written. Read it again and "
+		  "repeat the call" },
 	{ ENXIO, "cannot be read: it is a socket or device, not a regular file" },
 	{ ENODEV, "cannot be read: it is a device, not a regular file" },
 	{ EIO, "cannot be used: the disk reports an error" },
@@ -116,7 +124,7 @@ int ws_fail_type(struct tool_call *call, const char *path, const struct stat *st
 	return -EINVAL;
 }
 
-/* --- opening ---------------------------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 /* The part of the absolute path @path below the workspace's name, or NULL when it is not below. */
 static const char *below_root(const struct tool_call *call, const char *path)
@@ -290,7 +298,7 @@ int ws_open_file(struct tool_call *call, const char *path, struct stat *ret_st)
 	return TAKE_FD(fd);
 }
 
-/* --- places ----------------------------------------------------------------------------------------------------------- */
+/* --- places ------------------------------------------------------------------------------------------------------- */
 
 static bool names_directory(const char *rel)
 {
@@ -332,7 +340,8 @@ int ws_place_stat(const struct ws_place *place, struct stat *ret_st)
 {
 	if (place->dir_fd < 0)
 		return -ENOENT;
-	int r = place->name[0] ? fstatat(place->dir_fd, place->name, ret_st, AT_SYMLINK_NOFOLLOW) : fstat(place->dir_fd, ret_st);
+	int r = place->name[0] ? fstatat(place->dir_fd, place->name, ret_st, AT_SYMLINK_NOFOLLOW)
+			       : fstat(place->dir_fd, ret_st);
 	return r < 0 ? -errno : 0;
 }
 
@@ -385,7 +394,8 @@ void ws_place_unmake(struct tool_call *call, struct ws_place *place)
 		const char *name = parent_end ? parent_end + 1 : prefix;
 		if (parent_end)
 			*parent_end = '\0';
-		_cleanup_fd_ int fd = open_beneath(call->root_fd, parent_end ? prefix : ".", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+		_cleanup_fd_ int fd = open_beneath(call->root_fd, parent_end ? prefix : ".", O_PATH | O_DIRECTORY,
+						   RESOLVE_NO_SYMLINKS);
 		if (fd < 0 || unlinkat(fd, name, AT_REMOVEDIR) < 0)
 			return; /* in use by now: then it stays */
 		if (parent_end)
@@ -395,7 +405,9 @@ void ws_place_unmake(struct tool_call *call, struct ws_place *place)
 
 bool ws_is_hidden_name(const char *name)
 {
-	static const char *const hidden[] = { ".git", ".venv", ".venv_container", ".mcp", "__pycache__", ".ruff_cache" };
+	static const char *const hidden[] = {
+		".git", ".venv", ".venv_container", ".mcp", "__pycache__", ".ruff_cache"
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
 		if (strcmp(name, hidden[i]) == 0)

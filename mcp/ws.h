@@ -1,10 +1,10 @@
 /*
  * The workspace: the one module that resolves a path given by a client.
  *
- * Every path is resolved by the kernel in one step with openat2(2), RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, from a descriptor
- * of the workspace: "..", absolute symbolic links and links that lead outside cannot leave it, whatever a concurrent process
- * does to the tree meanwhile. There is no string-prefix test and no check-then-open. A path may be relative to the workspace
- * or absolute below its name ("/workspace/src/a.c"); so may the target of a symbolic link.
+ * Every path is resolved by the kernel in one step with openat2(2), RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, from a
+ * descriptor of the workspace: "..", absolute symbolic links and links that lead outside cannot leave it, whatever a
+ * concurrent process does to the tree meanwhile. There is no string-prefix test and no check-then-open. A path may be
+ * relative to the workspace or absolute below its name ("/workspace/src/a.c"); so may the target of a symbolic link.
  *
  * Functions that take a call fail it, in the words of the contract, when they return an error.
  */
@@ -30,14 +30,15 @@ enum {
 
 /*
  * Maps @path as a client gave it to a path relative to the workspace: "/workspace" or "" or "." becomes ".", the root's
- * name is cut off, duplicate slashes are left to the kernel. Returns a pointer into @path or a constant, or NULL with the
- * call failed (too long, absolute elsewhere: "outside the workspace boundary").
+ * name is cut off, duplicate slashes are left to the kernel. Returns a pointer into @path or a constant, or NULL with
+ * the call failed (too long, absolute elsewhere: "outside the workspace boundary").
  */
 const char *ws_relative(struct tool_call *call, const char *path) _must_check_;
 
 /*
- * Opens @path with open(2) @flags (O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added, so that a FIFO or device never blocks).
- * Returns a descriptor, or -errno with the call failed. @what begins the message: "File", "Directory" or "Path".
+ * Opens @path with open(2) @flags (O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added, so that a FIFO or device never
+ * blocks). Returns a descriptor, or -errno with the call failed. @what begins the message: "File", "Directory" or
+ * "Path".
  */
 int ws_open(struct tool_call *call, const char *what, const char *path, int flags) _must_check_;
 
@@ -45,15 +46,15 @@ int ws_open(struct tool_call *call, const char *what, const char *path, int flag
 int ws_open_file(struct tool_call *call, const char *path, struct stat *ret_st) _must_check_;
 
 /*
- * The same for a path the server found itself while it walked, without a message. ws_open_entry() follows no symbolic link at all,
- * ws_open_target() follows those that stay inside. Descriptor or -errno.
+ * The same for a path the server found itself while it walked, without a message. ws_open_entry() follows no symbolic
+ * link at all, ws_open_target() follows those that stay inside. Descriptor or -errno.
  */
 int ws_open_entry(const struct tool_call *call, const char *rel, int flags) _must_check_;
 int ws_open_target(const struct tool_call *call, const char *rel, int flags) _must_check_;
 
 /*
- * Where a file is or will be: the directory that holds it, and its name in there. Symbolic links are followed, so that a write
- * replaces the target and not the link. Release with ws_place_done().
+ * Where a file is or will be: the directory that holds it, and its name in there. Symbolic links are followed, so that
+ * a write replaces the target and not the link. Release with ws_place_done().
  */
 struct ws_place {
 	int dir_fd;                 /* O_PATH; -EBADF while the directory does not exist */
@@ -68,7 +69,10 @@ struct ws_place {
 /* Finds the place of @path, whether or not anything is there. 0, or -errno with the call failed. */
 int ws_place_find(struct tool_call *call, const char *path, struct ws_place *place) _must_check_;
 
-/* Makes the directories that are missing. 0, or -errno with the call failed; ws_place_unmake() removes them, while empty. */
+/*
+ * Makes the directories that are missing. 0, or -errno with the call failed; ws_place_unmake() removes them, while
+ * empty.
+ */
 int ws_place_make(struct tool_call *call, const char *path, struct ws_place *place) _must_check_;
 void ws_place_unmake(struct tool_call *call, struct ws_place *place);
 void ws_place_done(struct ws_place *place);
@@ -89,5 +93,7 @@ struct ws_shown {
 };
 struct ws_shown ws_show(const char *path);
 
-/* True for the six names that listings hide and searches prune: .git .venv .venv_container .mcp __pycache__ .ruff_cache */
+/*
+ * True for the six names that listings hide and searches prune: .git .venv .venv_container .mcp __pycache__ .ruff_cache
+ */
 bool ws_is_hidden_name(const char *name);

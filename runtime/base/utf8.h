@@ -14,7 +14,10 @@
 
 enum { UTF8_REPLACEMENT = 0xFFFD };
 
-/* Length of the well-formed character at @s (and its code point in *@ret_cp, unless that is NULL), or 0 when there is none. */
+/*
+ * Length of the well-formed character at @s (and its code point in *@ret_cp, unless that is NULL), or 0 when there is
+ * none.
+ */
 size_t utf8_decode(const char *s, size_t n, uint32_t *ret_cp);
 
 /* Number of leading bytes that are well-formed: @n when all of it is, else the offset of the first bad byte. */
@@ -25,11 +28,20 @@ static inline bool utf8_is_valid(const char *s, size_t n)
 	return utf8_valid_prefix(s, n) == n;
 }
 
-/* Appends @s to @out with one U+FFFD for each maximal ill-formed part, as browsers and Python do. At most 3 times as long. */
+/*
+ * Appends @s to @out with one U+FFFD for each maximal ill-formed part, as browsers and Python do. At most 3 times as
+ * long.
+ */
 void utf8_repair(struct buf *out, const char *s, size_t n);
 
-/* Length of the longest prefix of the @n bytes at @s that does not end within a character (what is ill-formed counts as whole). */
+/*
+ * Length of the longest prefix of the @n bytes at @s that does not end within a character (what is ill-formed counts as
+ * whole).
+ */
 size_t utf8_floor(const char *s, size_t n);
 
-/* Number of bytes (0 to 3) to skip at @s so that what follows does not begin within a character: for the tail of a text. */
+/*
+ * Number of bytes (0 to 3) to skip at @s so that what follows does not begin within a character: for the tail of a
+ * text.
+ */
 size_t utf8_skip_partial(const char *s, size_t n);

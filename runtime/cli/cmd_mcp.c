@@ -96,6 +96,15 @@ static int take_workspace(struct spec *spec, int operands, char **argv, struct e
 	return 0;
 }
 
+/* Docker's -w says where the first process works; the server works in the workspace, whatever that is called outside. */
+static int check_workdir(const struct spec *spec, struct err *err)
+{
+	if (strcmp(spec->workdir, SPEC_WORKSPACE) == 0)
+		return 0;
+	return err_set(err, ERR_USAGE, EINVAL, "--workdir '%s' is not possible here: the server works in " SPEC_WORKSPACE ". Leave it out",
+		       spec->workdir);
+}
+
 static void greet_people(void)
 {
 	if (isatty(STDIN_FILENO))
@@ -117,7 +126,7 @@ static int run(int argc, char **argv, struct err *err)
 		return EXIT_SUCCESS;
 	}
 	int r = take_workspace(&o.spec, operands, argv, err);
-	if (r < 0 || (r = server_args(&o, err)) < 0)
+	if (r < 0 || (r = check_workdir(&o.spec, err)) < 0 || (r = server_args(&o, err)) < 0)
 		return r;
 	greet_people();
 	r = supervise_block_signals();

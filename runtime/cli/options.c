@@ -68,7 +68,7 @@ const struct opt options_table[] = {
 	  .help = "numeric ids inside (1000:1000)",
 	  .detail = "Files made in the workspace belong to you on the host whatever the number inside." },
 	{ .name = "hostname", .arg = "NAME", .groups = GROUP_SANDBOX, .set = set_hostname, .help = "host name inside (cloche)" },
-	{ .name = "name", .arg = "NAME", .groups = GROUP_SANDBOX, .set = set_name, .help = "a name for messages about this sandbox" },
+	{ .name = "name", .arg = "NAME", .groups = GROUP_SANDBOX, .set = set_name, .help = "a name to find this sandbox by (it shows in ps)" },
 	{ .name = "interactive", .letter = 'i', .groups = GROUP_SANDBOX, .set = set_always_true,
 	  .help = "standard input is passed: always so" },
 	{ .name = "tty", .letter = 't', .groups = GROUP_RUN, .set = set_always_true,

@@ -30,9 +30,9 @@ static bool is_true(const char *value)
 	return !value || strcmp(value, "true") == 0;
 }
 
-int set_help(void *target, _unused_ const struct opt *opt, _unused_ const char *value, _unused_ struct err *err)
+int set_help(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
 {
-	((struct options *) target)->help = true;
+	((struct options *) target)->help = is_true(value);
 	return 0;
 }
 
@@ -120,7 +120,9 @@ int set_env_file(void *target, _unused_ const struct opt *opt, const char *value
 		if (next)
 			*next++ = '\0';
 		line += strspn(line, " \t");
-		line[strcspn(line, "\r")] = '\0';
+		size_t len = strlen(line);
+		if (len > 0 && line[len - 1] == '\r')
+			line[len - 1] = '\0';
 		if (!*line || *line == '#')
 			continue;
 		int r = add_env(spec, line, err);

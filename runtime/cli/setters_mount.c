@@ -307,7 +307,11 @@ int set_mount(void *target, _unused_ const struct opt *opt, const char *value, s
 		return add_bind(spec, m.source ? m.source : "", m.target, m.read_only, err);
 	if (strcmp(m.type, "tmpfs") != 0)
 		return err_set(err, ERR_USAGE, EINVAL, "--mount '%s': type '%s' is not possible. Use bind or tmpfs", value, m.type);
-	struct spec_mount mount = { .kind = SPEC_TMPFS, .target = m.target, .mode = MODE_SCRATCH };
+	if (m.read_only)
+		return err_set(err, ERR_USAGE, EINVAL, "--mount '%s': a tmpfs is always writable. Leave readonly out", value);
+	struct spec_mount mount = { .kind = SPEC_TMPFS, .target = without_final_slash(spec, m.target), .mode = MODE_SCRATCH };
+	if (!mount.target)
+		return err_set(err, ERR_USAGE, ENOSPC, "too many mounts");
 	if (m.size && str_to_size(m.size, SIZE_MIN, SIZE_LIMIT, &mount.size) < 0)
 		return err_set(err, ERR_USAGE, EINVAL, "--mount '%s': '%s' is not a size, as in tmpfs-size=64m", value, m.size);
 	if (m.mode && parse_mode(m.mode, &mount.mode) < 0)

@@ -20,7 +20,14 @@
 
 #define ROOT_TMPFS_OPTIONS "size=8m,nr_inodes=4096,mode=0755"
 
-enum { COMPONENT_MAX = 255 };
+enum { COMPONENT_MAX = 255, OWN_MAX = SPEC_MOUNTS_MAX + 8 };
+
+/* The state of one run: where the root is, and which file systems are ours, so that mount points may be made there. */
+struct apply {
+	int root_fd;
+	dev_t own[OWN_MAX];
+	size_t own_count;
+};
 
 static const uint64_t attrs_always = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
@@ -44,7 +51,27 @@ int mountapply_new_root(void)
 	return TAKE_FD(fd);
 }
 
-static int opened_or_made(int dirfd, const char *name, bool directory, dev_t root_dev)
+static int remember_own(struct apply *a, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (a->own_count >= OWN_MAX)
+		return -E2BIG;
+	a->own[a->own_count++] = st.st_dev;
+	return 0;
+}
+
+static bool is_own(const struct apply *a, dev_t device)
+{
+	for (size_t i = 0; i < a->own_count; i++)
+		if (a->own[i] == device)
+			return true;
+	return false;
+}
+
+static int opened_or_made(const struct apply *a, int dirfd, const char *name, bool directory)
 {
 	struct stat st;
 	int fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -53,10 +80,10 @@ static int opened_or_made(int dirfd, const char *name, bool directory, dev_t roo
 		return -ELOOP; /* what was opened before is a link: it was not followed */
 	if (fd >= 0 || errno != ENOENT)
 		return fd >= 0 ? fd : -errno;
-	/* Only our own tmpfs gets new names: nothing is ever created in a directory of the host. */
+	/* Only a tmpfs of ours gets new names: nothing is ever created in a directory of the host. */
 	if (fstat(dirfd, &st) < 0)
 		return -errno;
-	if (st.st_dev != root_dev)
+	if (!is_own(a, st.st_dev))
 		return -EROFS;
 	if (directory) {
 		if (mkdirat(dirfd, name, 0755) < 0)
@@ -71,12 +98,12 @@ static int opened_or_made(int dirfd, const char *name, bool directory, dev_t roo
 }
 
 /* Opens the mount point @target, making what is missing. The last component is a directory or, else, an empty file. */
-static int open_target(int root_fd, const char *target, bool directory)
+static int open_target(const struct apply *a, const char *target, bool directory)
 {
 	struct stat st;
-	_cleanup_fd_ int at = openat(root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_fd_ int at = openat(a->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (at < 0 || fstat(root_fd, &st) < 0)
+	if (at < 0)
 		return -errno;
 	while (*target) {
 		char name[COMPONENT_MAX + 1];
@@ -87,7 +114,7 @@ static int open_target(int root_fd, const char *target, bool directory)
 			return -ENAMETOOLONG;
 		memcpy(name, target, len);
 		name[len] = '\0';
-		int next = opened_or_made(at, name, directory || !last, st.st_dev);
+		int next = opened_or_made(a, at, name, directory || !last);
 		if (next < 0)
 			return next;
 		(void) fd_close(at);
@@ -101,29 +128,33 @@ static int open_target(int root_fd, const char *target, bool directory)
 	return S_ISDIR(st.st_mode) == directory ? TAKE_FD(at) : directory ? -ENOTDIR : -EISDIR;
 }
 
-static int apply_file(const struct mount_op *op, int root_fd)
+static int apply_file(const struct mount_op *op, struct apply *a)
 {
 	/* A link of the host's /etc may have been bound here as what it points to; ours replaces nothing. */
-	_cleanup_fd_ int fd = openat(root_fd, op->target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, op->mode);
+	_cleanup_fd_ int fd = openat(a->root_fd, op->target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, op->mode);
 
 	if (fd < 0)
 		return -errno;
 	return fd_write_all(fd, op->data, strlen(op->data));
 }
 
-static int apply_tmpfs(const struct mount_op *op, int root_fd)
+static int apply_tmpfs(const struct mount_op *op, struct apply *a)
 {
-	if (!(op->flags & MOUNT_USER))
-		return mount("tmpfs", op->target, "tmpfs", MS_NOSUID | MS_NODEV, op->data) < 0 ? -errno : 0;
+	unsigned long flags = MS_NOSUID | MS_NODEV | (op->flags & MOUNT_NOEXEC ? MS_NOEXEC : 0);
+	_cleanup_fd_ int target = open_target(a, op->target, true);
 
-	_cleanup_fd_ int target = open_target(root_fd, op->target, true);
 	if (target < 0)
 		return target;
-	unsigned long flags = MS_NOSUID | MS_NODEV | (op->flags & MOUNT_NOEXEC ? MS_NOEXEC : 0);
+	/* Mounted on "." of the target, since mount(2) takes no descriptor. */
 	if (fchdir(target) < 0)
 		return -errno;
 	int r = mount("tmpfs", ".", "tmpfs", flags, op->data) < 0 ? -errno : 0;
-	return fchdir(root_fd) < 0 ? -errno : r;
+	if (fchdir(a->root_fd) < 0)
+		return -errno;
+	if (r < 0)
+		return r;
+	_cleanup_fd_ int mounted = openat(a->root_fd, op->target, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return mounted < 0 ? -errno : remember_own(a, mounted);
 }
 
 /* Opens the source of a bind as a detached tree with its final attributes. */
@@ -151,7 +182,7 @@ static int open_source(const struct mount_op *op)
 	return TAKE_FD(tree);
 }
 
-static int apply_bind(const struct mount_op *op, int root_fd)
+static int apply_bind(const struct mount_op *op, struct apply *a)
 {
 	_cleanup_fd_ int opened = op->tree_fd >= 0 ? -EBADF : open_source(op);
 	int tree = op->tree_fd >= 0 ? op->tree_fd : opened;
@@ -161,7 +192,7 @@ static int apply_bind(const struct mount_op *op, int root_fd)
 		return tree == -ENOENT && (op->flags & MOUNT_OPTIONAL) ? 0 : tree;
 	if (fstat(tree, &st) < 0)
 		return -errno;
-	_cleanup_fd_ int target = open_target(root_fd, op->target, S_ISDIR(st.st_mode));
+	_cleanup_fd_ int target = open_target(a, op->target, S_ISDIR(st.st_mode));
 	if (target < 0)
 		return target;
 	if (sysx_move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
@@ -169,7 +200,7 @@ static int apply_bind(const struct mount_op *op, int root_fd)
 	return 0;
 }
 
-static int apply_device(const struct mount_op *op, int root_fd)
+static int apply_device(const struct mount_op *op, struct apply *a)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, .propagation = MS_PRIVATE };
 	struct stat st;
@@ -183,7 +214,7 @@ static int apply_device(const struct mount_op *op, int root_fd)
 		return -ENODEV;
 	if (sysx_mount_setattr(tree, "", AT_EMPTY_PATH, &attr) < 0)
 		return -errno;
-	_cleanup_fd_ int target = open_target(root_fd, op->target, false);
+	_cleanup_fd_ int target = open_target(a, op->target, false);
 	if (target < 0)
 		return target;
 	if (sysx_move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
@@ -191,43 +222,48 @@ static int apply_device(const struct mount_op *op, int root_fd)
 	return 0;
 }
 
-static int apply_dir(const struct mount_op *op, int root_fd)
+static int apply_dir(const struct mount_op *op, struct apply *a)
 {
-	return mkdirat(root_fd, op->target, op->mode) < 0 && errno != EEXIST ? -errno : 0;
+	return mkdirat(a->root_fd, op->target, op->mode) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-static int apply_symlink(const struct mount_op *op, int root_fd)
+static int apply_symlink(const struct mount_op *op, struct apply *a)
 {
-	return symlinkat(op->source, root_fd, op->target) < 0 ? -errno : 0;
+	return symlinkat(op->source, a->root_fd, op->target) < 0 ? -errno : 0;
 }
 
-static int apply_proc(const struct mount_op *op, _unused_ int root_fd)
+static int apply_proc(const struct mount_op *op, _unused_ struct apply *a)
 {
 	return mount("proc", op->target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, op->data) < 0 ? -errno : 0;
 }
 
-static int apply_devpts(const struct mount_op *op, _unused_ int root_fd)
+static int apply_devpts(const struct mount_op *op, _unused_ struct apply *a)
 {
 	return mount("devpts", op->target, "devpts", MS_NOSUID | MS_NOEXEC, op->data) < 0 ? -errno : 0;
 }
 
-static int apply_read_only(const struct mount_op *op, int root_fd)
+static int apply_read_only(const struct mount_op *op, struct apply *a)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 
-	return sysx_mount_setattr(root_fd, op->target, AT_EMPTY_PATH, &attr) < 0 ? -errno : 0;
+	return sysx_mount_setattr(a->root_fd, op->target, AT_EMPTY_PATH, &attr) < 0 ? -errno : 0;
 }
 
 int mountapply_run(const struct mountplan *plan, int root_fd, size_t *ret_failed)
 {
-	static int (*const apply[])(const struct mount_op *op, int root_fd) = {
+	static int (*const apply[])(const struct mount_op *op, struct apply *a) = {
 		[MOUNT_DIR] = apply_dir,	 [MOUNT_FILE] = apply_file,	[MOUNT_SYMLINK] = apply_symlink,
 		[MOUNT_TMPFS] = apply_tmpfs,	 [MOUNT_BIND] = apply_bind,	[MOUNT_DEVICE] = apply_device,
 		[MOUNT_PROC] = apply_proc,	 [MOUNT_DEVPTS] = apply_devpts, [MOUNT_READ_ONLY] = apply_read_only,
 	};
 
+	struct apply a = { .root_fd = root_fd };
+	int r = remember_own(&a, root_fd);
+
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < plan->count; i++) {
-		int r = apply[plan->ops[i].kind](&plan->ops[i], root_fd);
+		r = apply[plan->ops[i].kind](&plan->ops[i], &a);
 		if (r < 0) {
 			*ret_failed = i;
 			return r;

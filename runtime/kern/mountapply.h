@@ -15,7 +15,7 @@ int mountapply_new_root(void) _must_check_;
 
 /*
  * Performs the operations of @plan in order below @root_fd, the working directory. 0, or -errno with *@ret_failed set to the
- * index of the operation that failed.
+ * index of the operation that failed (unchanged when none was tried).
  */
 int mountapply_run(const struct mountplan *plan, int root_fd, size_t *ret_failed) _must_check_;
 

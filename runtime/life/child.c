@@ -26,6 +26,7 @@
 #include "runtime/kern/mountapply.h"
 #include "runtime/kern/netns.h"
 #include "runtime/life/launch.h"
+#include "runtime/life/userns_diagnose.h"
 
 enum { FD_PARKING = 16 }; /* descriptors wait above this number while the low ones are laid out */
 
@@ -287,8 +288,6 @@ int child_explain(const struct launch *launch, const struct child_report *report
 	if (step->run == step_mounts && report->op < launch->plan.count)
 		return explain_mount(&launch->plan.ops[report->op], errnum, err);
 	if ((step->run == step_isolate_mounts || step->run == step_ids) && (errnum == EPERM || errnum == EACCES))
-		return err_set(err, ERR_UNSUPPORTED, errnum,
-			       "the sandbox cannot %s: %m. This host creates user namespaces without rights in them (AppArmor does that "
-			       "with kernel.apparmor_restrict_unprivileged_userns=1). See `cloche doctor`", step->what);
+		return userns_diagnose_powerless(step->what, errnum, err);
 	return err_set(err, ERR_SYSTEM, errnum, "the sandbox cannot %s: %m", step->what);
 }

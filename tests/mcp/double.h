@@ -1,8 +1,9 @@
 /*
  * What a tool sees of the server, in the place of the server: for the unit tests of the tools and what they use.
  *
- * It defines the functions of mcp/tool.h, so include it in exactly one file of a program. tool_exec() really runs the command, without
- * any sandbox; tool_exec_async() only remembers what it was asked, and the test calls the handler's callback itself.
+ * It defines the functions of mcp/tool.h, so include it in exactly one file of a program. tool_exec() really runs the
+ * command, without any sandbox; tool_exec_async() only remembers what it was asked, and the test calls the handler's
+ * callback itself.
  */
 #pragma once
 
@@ -49,7 +50,7 @@ struct double_state {
 
 static struct double_state d;
 
-/* --- the functions of mcp/tool.h --------------------------------------------------------------------------------------- */
+/* --- the functions of mcp/tool.h ---------------------------------------------------------------------------------- */
 
 void tool_fail(struct tool_call *call, const char *fmt, ...)
 {
@@ -175,12 +176,12 @@ int tool_exec_async(struct tool_call *call, const struct exec_request *req,
 	(void) call;
 	d.execs++;
 	d.asked = *req;
-	d.done = done;
+	d.done = d.async_result == 0 ? done : NULL;
 	(void) snprintf(d.command, sizeof(d.command), "%s|%s|%s", req->argv[0], req->argv[1], req->argv[2]);
 	return d.async_result;
 }
 
-/* --- for the tests ---------------------------------------------------------------------------------------------------- */
+/* --- for the tests ------------------------------------------------------------------------------------------------ */
 
 static inline int double_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -230,7 +231,10 @@ static inline void double_reset(void)
 	d.call.meta = NULL;
 }
 
-/* Calls @tool with the arguments of the JSON text; absent ones get the defaults of the schema. Returns the answer's text. */
+/*
+ * Calls @tool with the arguments of the JSON text; absent ones get the defaults of the schema. Returns the answer's
+ * text.
+ */
 static inline const char *double_call(const struct mcp_tool *tool, const char *json)
 {
 	cJSON *schema = cJSON_Parse(tool->input_schema), *property;

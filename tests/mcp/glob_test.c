@@ -83,13 +83,15 @@ START_TEST(test_matches)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		ck_assert_msg(matches(rows[i].pattern, rows[i].path) == rows[i].match, "%s against %s", rows[i].pattern, rows[i].path);
+		ck_assert_msg(matches(rows[i].pattern, rows[i].path) == rows[i].match, "%s against %s", rows[i].pattern,
+			      rows[i].path);
 }
 END_TEST
 
 START_TEST(test_refused)
 {
-	static const char *const rows[] = { "", "/etc/passwd", "~/x", "../etc/passwd", "a/../b", "..", "a/{..,b}/c", ".", "./" };
+	static const char *const rows[] = { "",           "/etc/passwd", "~/x", "../etc/passwd", "a/../b", "..",
+					    "a/{..,b}/c", ".",           "./" };
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct glob g;
@@ -148,7 +150,8 @@ START_TEST(test_excludes)
 		const char *why;
 
 		ck_assert_int_eq(glob_compile(&g, rows[i].pattern, &why), 0);
-		ck_assert_msg(glob_excludes(&g, rows[i].path) == rows[i].match, "%s against %s", rows[i].pattern, rows[i].path);
+		ck_assert_msg(glob_excludes(&g, rows[i].path) == rows[i].match, "%s against %s", rows[i].pattern,
+			      rows[i].path);
 	}
 }
 END_TEST
@@ -156,9 +159,10 @@ END_TEST
 /* Whenever a path matches, every directory above it must be entered. */
 START_TEST(test_walk_never_misses)
 {
-	static const char *const patterns[] = { "*.py", "src/**/*.c", "a/b/c", "x/**", "**", "{a,b/c}/*", "*/b", "a/**/b/**/c", "a/", "?/[ab]/*" };
-	static const char *const paths[] = { "a.py", "a/b.py", "src/a.c", "src/x/y/a.c", "a/b/c", "a/x", "b/c/d", "x/y", "x/a/b/c/d", "a/q/b/r/c",
-					     "z/a/f", "q/b" };
+	static const char *const patterns[] = { "*.py",      "src/**/*.c", "a/b/c",       "x/**", "**",
+						"{a,b/c}/*", "*/b",        "a/**/b/**/c", "a/",   "?/[ab]/*" };
+	static const char *const paths[] = { "a.py",  "a/b.py", "src/a.c",   "src/x/y/a.c", "a/b/c", "a/x",
+					     "b/c/d", "x/y",    "x/a/b/c/d", "a/q/b/r/c",   "z/a/f", "q/b" };
 
 	for (size_t i = 0; i < ARRAY_LEN(patterns); i++) {
 		_cleanup_glob_ struct glob g = { .alt = NULL };
@@ -172,7 +176,8 @@ START_TEST(test_walk_never_misses)
 				size_t len = (size_t) (slash - paths[k]);
 				memcpy(dir, paths[k], len);
 				dir[len] = '\0';
-				ck_assert_msg(!glob_match(&g, paths[k]) || glob_may_match_below(&g, dir), "%s %s %s", patterns[i], paths[k], dir);
+				ck_assert_msg(!glob_match(&g, paths[k]) || glob_may_match_below(&g, dir), "%s %s %s",
+					      patterns[i], paths[k], dir);
 			}
 		}
 	}
@@ -224,7 +229,8 @@ START_TEST(test_random)
 
 	for (int round = 0; round < 20000; round++) {
 		char pattern[40], path[40];
-		size_t n = (size_t) rand_r(&seed) % (sizeof(pattern) - 1), m = (size_t) rand_r(&seed) % (sizeof(path) - 1);
+		size_t n = (size_t) rand_r(&seed) % (sizeof(pattern) - 1),
+		       m = (size_t) rand_r(&seed) % (sizeof(path) - 1);
 		const char *why = NULL;
 		struct glob g;
 
@@ -245,5 +251,5 @@ START_TEST(test_random)
 }
 END_TEST
 
-UNIT_MAIN("mcp/glob", test_matches, test_refused, test_too_much_is_refused, test_excludes, test_walk_never_misses, test_no_pattern_is_slow,
-	  test_random)
+UNIT_MAIN("mcp/glob", test_matches, test_refused, test_too_much_is_refused, test_excludes, test_walk_never_misses,
+	  test_no_pattern_is_slow, test_random)

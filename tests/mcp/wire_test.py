@@ -746,7 +746,7 @@ def log_lines():
     text = "\n".join(lines)
     for part in ("server starting", ROOT, "TOOL_CALL run_bash(", "TOOL_DONE run_bash [OK]", "TOOL_CALL read_file(", "TOOL_DONE read_file [FAIL]"):
         need(part in text, "%s is not in\n%s" % (part, text))
-    p = subprocess.run(command(), input=line_of(initialize()) + line_of(call(1, "run_bash", command="true")), stdout=subprocess.DEVNULL,
+    p = subprocess.run(command(), input=line_of(initialize()) + line_of(call(1, "run_bash", command="true")) + line_of(call(2, "read_file")), stdout=subprocess.DEVNULL,
                        stderr=subprocess.PIPE, timeout=10)
     need(p.stderr == b"", "not quiet by default: %r" % p.stderr)
 

@@ -43,7 +43,7 @@ for command in "run --workspace" mcp; do
 		/dev|system folder '/dev'|/dev
 		/tmp|system folder '/tmp'|/tmp
 		/var|system folder '/var'|/var
-		$(printf '%05000d' 1)|File name too long|a path of 5,000 bytes
+		$(printf '%05000d' 1)|[Ff]ile ?name too long|a path of 5,000 bytes
 	END
 done
 mkdir -p "$T/home/project"
@@ -216,7 +216,7 @@ one_sentence 125 "too long" "arguments of 200,000 bytes"
 mapfile -t words < <(seq 20000)
 cloche run --workspace "$WS" -- echo "${words[@]}"
 one_sentence 125 "too long" "twenty thousand arguments"
-refused "File name too long" "a workspace of 100,000 bytes" run --workspace "$half" -- true
+refused "[Ff]ile ?name too long" "a workspace of 100,000 bytes" run --workspace "$half" -- true
 "$CLOCHE" run --workspace "$WS" -- sh -c 'echo x; echo y >&2; cat; ls /proc/self/fd | wc -l >count' <&- >&- 2>&-
 is "$?,$(cat "$WS/count")" "0,4" "all three standard streams closed"
 is "$("$CLOCHE" run --workspace "$WS" -- cat <&- 2>&1)" "" "standard input closed: it is empty"

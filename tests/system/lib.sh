@@ -102,7 +102,7 @@ one_sentence() {
 	local name=$3 printable
 	printable=$(tr -d '\n' <"$T/err" | tr -d '\0-\037\177' | wc -c)
 	[ "$ST" = "$1" ] && [ -z "$OUT" ] && [ "$(wc -l <"$T/err")" = 1 ] && [[ $ERR == "cloche: "* ]] && [[ $ERR =~ $2 ]] &&
-		[ "$printable" = $(($(wc -c <"$T/err") - 1)) ] && [ "${#ERR}" -lt 1000 ]
+		[ "$printable" = $(($(wc -c <"$T/err") - 1)) ] && [ "${#ERR}" -lt 1040 ]
 	ok $? "$name" "status $ST, output '$OUT', messages '$ERR'"$'\n'"wanted status $1 and one line that matches '$2'"
 }
 

@@ -238,15 +238,15 @@ START_TEST(test_random_words)
 		trace[0] = '\0';
 		int r = opt_parse(table, GROUP_A, order, trace, argc, argv, &err);
 		if (r < 0) {
-			ck_assert_int_eq(err.code, ERR_USAGE);
-			ck_assert_uint_gt(strlen(err.text), 10);
+			if (err.code != ERR_USAGE || strlen(err.text) < 10) /* an assertion each time would take seconds */
+				ck_abort_msg("'%s'", err.text);
 			refused++;
 			continue;
 		}
 		taken++;
-		ck_assert_int_le(r, argc);
 		for (int i = 0; i < r; i++)
-			ck_assert_msg(argv[i] >= words[i] && (i == 0 || argv[i] > argv[i - 1]), "operand %d of %d moved", i, r);
+			if (r > argc || argv[i] < words[i] || (i > 0 && argv[i] <= argv[i - 1]))
+				ck_abort_msg("operand %d of %d moved", i, r);
 	}
 	ck_assert_uint_gt(taken, ROUNDS / 100);
 	ck_assert_uint_gt(refused, ROUNDS / 100);
