@@ -36,6 +36,7 @@ KERN_MODS = \
 	runtime/kern/userns
 
 LIFE_MODS = \
+	runtime/life/account \
 	runtime/life/child \
 	runtime/life/env \
 	runtime/life/host \
@@ -417,8 +418,7 @@ check-wire: wire-tests
 		'$(srcdir)/tests/mcp/wire_test.py $(O)/tests/mcp/fakeinit $(O)/cloche-mcp'
 
 check-e2e: all
-	$(Q)test -d $(srcdir)/tests/e2e/node_modules || npm --prefix $(srcdir)/tests/e2e ci --no-audit --no-fund --ignore-scripts
-	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --title e2e $(srcdir)/tools/run-e2e
+	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --timeout 1200 --title e2e $(srcdir)/tests/e2e/run
 
 # Every header compiles alone.
 HEADERS = $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/runtime/*/*.h $(srcdir)/mcp/*.h $(srcdir)/tests/harness/*.h)))

@@ -101,8 +101,8 @@ const struct opt options_table[] = {
 
 	/* the server */
 	{ .name = "log-level", .arg = "LEVEL", .groups = GROUP_MCP, .set = set_log_level,
-	  .help = "what the server tells on stderr: debug, info, warning, error",
-	  .detail = "The variable LOG_LEVEL does the same." },
+	  .help = "what the server tells on stderr (error); also LOG_LEVEL",
+	  .detail = "One of debug, info, notice, warning, error, critical. The variable LOG_LEVEL does the same." },
 	{ .name = "structured-output", .groups = GROUP_MCP, .set = set_structured_output,
 	  .help = "repeat each answer as structuredContent {\"result\": ...}" },
 	{ .name = "json", .groups = GROUP_DOCTOR, .set = set_json, .help = "print the findings as JSON" },

@@ -190,22 +190,42 @@ static void plan_workspace(struct builder *b, const struct mountplan_facts *fact
 		add_source(b, &facts->workspace, SPEC_WORKSPACE + 1, b->spec->workspace_read_only ? 0 : MOUNT_WRITABLE);
 }
 
+static void plan_user_mount(struct builder *b, const struct spec_mount *m, const struct mountplan_source *source)
+{
+	unsigned int flags = MOUNT_USER;
+
+	if (m->no_exec)
+		flags |= MOUNT_NOEXEC;
+	if (m->kind == SPEC_TMPFS) {
+		add_tmpfs(b, m->target + 1, m->size, m->mode, flags | MOUNT_MAKE_TARGET);
+		return;
+	}
+	if (!m->read_only)
+		flags |= MOUNT_WRITABLE;
+	add_source(b, source, m->target + 1, flags);
+}
+
+static size_t depth(const char *path)
+{
+	size_t slashes = 0;
+
+	for (; *path; path++)
+		slashes += *path == '/';
+	return slashes;
+}
+
+/* Outer folders first, so that none hides a mount inside it, whatever the order on the command line. */
 static void plan_user_mounts(struct builder *b, const struct mountplan_facts *facts)
 {
-	for (size_t i = 0; i < b->spec->mount_count; i++) {
-		const struct spec_mount *m = &b->spec->mounts[i];
-		unsigned int flags = MOUNT_USER;
+	const struct spec *s = b->spec;
+	size_t deepest = 0;
 
-		if (m->no_exec)
-			flags |= MOUNT_NOEXEC;
-		if (m->kind == SPEC_TMPFS) {
-			add_tmpfs(b, m->target + 1, m->size, m->mode, flags | MOUNT_MAKE_TARGET);
-			continue;
-		}
-		if (!m->read_only)
-			flags |= MOUNT_WRITABLE;
-		add_source(b, &facts->mounts[i], m->target + 1, flags);
-	}
+	for (size_t i = 0; i < s->mount_count; i++)
+		deepest = MAX(deepest, depth(s->mounts[i].target));
+	for (size_t level = 1; level <= deepest; level++)
+		for (size_t i = 0; i < s->mount_count; i++)
+			if (depth(s->mounts[i].target) == level)
+				plan_user_mount(b, &s->mounts[i], &facts->mounts[i]);
 }
 
 int mountplan_build(struct mountplan *plan, const struct spec *spec, const struct mountplan_facts *facts, struct err *err)

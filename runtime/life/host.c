@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include "runtime/base/sysx.h"
 #include "runtime/kern/mountapply.h"
 #include "runtime/kern/userns.h"
+#include "runtime/life/account.h"
 #include "runtime/life/workspace.h"
 
 void host_done(struct host *host)
@@ -163,25 +163,6 @@ static int take_root_tree(const struct host *host, struct mountplan_source *sour
 	return err_set(err, ERR_SYSTEM, -tree, "%s '%s' cannot be prepared for an unprivileged id: %m", what, source->path);
 }
 
-/* The primary group of @uid after /etc/passwd, or the configured one. */
-static gid_t primary_group(uid_t uid)
-{
-	FILE *file = fopen("/etc/passwd", "re");
-	const struct passwd *entry;
-	gid_t gid = CLOCHE_SANDBOX_UID;
-
-	while (file && (entry = fgetpwent(file))) {
-		if (entry->pw_uid != uid)
-			continue;
-		if (entry->pw_gid != 0)
-			gid = entry->pw_gid;
-		break;
-	}
-	if (file)
-		(void) fclose(file);
-	return gid;
-}
-
 /* The identity that replaces real root: the workspace owner's, else the configured one. */
 static void choose_identity(struct host *host, const struct stat *workspace)
 {
@@ -191,8 +172,11 @@ static void choose_identity(struct host *host, const struct stat *workspace)
 	if (!host->launched_by_root)
 		return;
 	if (workspace && workspace->st_uid != 0) {
+		struct account owner;
 		host->uid = workspace->st_uid;
-		host->gid = workspace->st_gid != 0 ? workspace->st_gid : primary_group(workspace->st_uid);
+		host->gid = workspace->st_gid;
+		if (host->gid == 0)
+			host->gid = account_find(host->uid, &owner) && owner.gid ? owner.gid : CLOCHE_SANDBOX_UID;
 	} else {
 		host->uid = CLOCHE_SANDBOX_UID;
 		host->gid = CLOCHE_SANDBOX_UID;
@@ -217,6 +201,8 @@ static int prepare_mounts(struct host *host, const struct spec *spec, struct err
 		if (!host->mount_paths[i])
 			return err_set(err, ERR_USAGE, r < 0 ? -r : ENOMEM, "the source '%s' of a mount has no usable path: %m",
 				       m->source);
+		if (strcmp(path, "/") == 0)
+			return err_set(err, ERR_USAGE, EPERM, "refusing '/' as the source of a mount: it is the whole host. Name what is needed");
 		remember(source, host->mount_paths[i], &st);
 		r = take_root_tree(host, source, fd, &st, m->read_only, "the source of the mount", err);
 		if (r < 0)

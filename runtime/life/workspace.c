@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
+#include "runtime/life/account.h"
 
 /* Folders that are the host, with everything below them (true) or only themselves. */
 static const struct {
@@ -67,35 +68,41 @@ static bool is_system_folder(const char *path)
 	return false;
 }
 
-/* The caller's home in canonical form, or "" when it has none worth protecting. */
-static void canonical_home(char home[static SPEC_PATH_MAX])
+/* Whether @path is or contains the folder @home, whatever form that is written in; *@ret_same when it is that folder. */
+static bool contains_home(const char *path, const char *home, bool *ret_same)
 {
-	const char *said = getenv("HOME");
-	char *real = said && said[0] == '/' ? realpath(said, NULL) : NULL;
+	char *real = home && home[0] == '/' ? realpath(home, NULL) : NULL;
+	bool found = real && strcmp(real, "/") != 0 && is_or_below(real, path);
 
-	home[0] = '\0';
-	if (real && strlen(real) < SPEC_PATH_MAX && strcmp(real, "/") != 0)
-		memcpy(home, real, strlen(real) + 1);
+	*ret_same |= found && strcmp(real, path) == 0;
 	free(real);
+	return found;
+}
+
+/* The caller's home is what HOME says and what /etc/passwd says: either may be wrong or missing. */
+static bool holds_callers_home(const char *path, bool *ret_same)
+{
+	struct account account = { .home = "" };
+	bool holds = contains_home(path, getenv("HOME"), ret_same);
+
+	(void) account_find(geteuid(), &account);
+	return contains_home(path, account.home, ret_same) || holds;
 }
 
 static int check_place(const struct spec *spec, const char *path, struct err *err)
 {
-	char home[SPEC_PATH_MAX];
+	bool is_home = false;
 
 	if (strcmp(path, "/") == 0)
 		return err_set(err, ERR_USAGE, EPERM,
 			       "refusing '/' as the workspace: it is the whole host. Name a project folder, as in: cloche mcp "
 			       "/path/to/project");
-	canonical_home(home);
-	if (home[0] && is_or_below(home, path)) {
-		if (spec->allow_home)
-			return 0;
+	bool holds_home = holds_callers_home(path, &is_home);
+	if (holds_home && !spec->allow_home)
 		return err_set(err, ERR_USAGE, EPERM,
 			       "refusing '%s' as the workspace: it is or contains your home directory with its keys and settings. Name "
 			       "a project folder, or give --allow-home if you mean it", path);
-	}
-	if (is_system_folder(path))
+	if (!is_home && is_system_folder(path))
 		return err_set(err, ERR_USAGE, EPERM,
 			       "refusing the system folder '%s' as the workspace: name a project folder", path);
 	return 0;

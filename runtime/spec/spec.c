@@ -57,6 +57,9 @@ int spec_add_mount(struct spec *spec, const struct spec_mount *mount, struct err
 	if (spec->mount_count >= ARRAY_LEN(spec->mounts))
 		return err_set(err, ERR_USAGE, ENOSPC, "too many mounts: at most %d of -v, --mount and --tmpfs together",
 			       SPEC_MOUNTS_MAX);
+	for (size_t i = 0; i < spec->mount_count; i++)
+		if (strcmp(spec->mounts[i].target, mount->target) == 0)
+			return err_set(err, ERR_USAGE, EEXIST, "two mounts at '%s': only one is possible", mount->target);
 	spec->mounts[spec->mount_count++] = *mount;
 	return 0;
 }

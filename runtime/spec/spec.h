@@ -89,7 +89,7 @@ void spec_done(struct spec *spec);
 /* Keeps @memory (from malloc) until spec_done(). -ENOSPC when there are too many, then @memory is released. */
 int spec_own(struct spec *spec, char *memory) _must_check_;
 
-/* Adds a mount. -ENOSPC with @err filled when there are too many. */
+/* Adds a mount. -ENOSPC when there are too many, -EEXIST when its target has one already; @err is filled. */
 int spec_add_mount(struct spec *spec, const struct spec_mount *mount, struct err *err) _must_check_;
 
 /* Sets "NAME=value"; a later one replaces an earlier one of the same name. */

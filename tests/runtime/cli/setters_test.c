@@ -18,7 +18,7 @@
 
 enum {
 	WORDS_MAX = 80,
-	LINE_MAX = 4096,
+	LINE_SIZE = 4096,
 	VALUES_MAX = 24,
 	HELP_COLUMNS_MAX = 70,
 	REASON_LEAST = 15,
@@ -36,7 +36,7 @@ static struct err err;
 /* Parses @line, words separated by blanks, into the static options. 0 or -errno; there are no operands. */
 static int parse(enum cli_group group, const char *line)
 {
-	static char words[LINE_MAX];
+	static char words[LINE_SIZE];
 	char *argv[WORDS_MAX];
 	int argc = 0;
 
@@ -179,8 +179,8 @@ static const struct values {
 	{ "tmpfs",
 	  { "/b", "/b:size=64m", "/b:size=4k,mode=0700", "/b:noexec,rw,nosuid,nodev", "/tmp:size=2g", "/tmp:noexec", "/dev/shm:size=1m",
 	    "/home/agent:size=100m", "/b:", "/b/" },
-	  { "", "b", "/", "/proc", "/dev", "/dev/pts", "/b:size=", "/b:size=4095", "/b:size=99999t", "/b:size=1.5g", "/b:mode=", "/b:mode=9",
-	    "/b:mode=01778", "/b:mode=4755", "/b:suid", "/b:dev", "/b:size=1m,bogus", "/b:xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+	  { "", "b", "/", "/proc", "/dev", "/dev/pts", "/b:size=", "/b:size=4095", "/b:size=99999t", "/b:size=1.5g", "/b:mode=",
+	    "/b:mode=9", "/b:mode=01778", "/b:mode=4755", "/b:suid", "/b:dev", "/b:size=1m,bogus", "/b:xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
 	    "/dev/shm:noexec", "/b/..", ":size=1m" } },
 	{ "shm-size", { "4096", "64m", "1G" }, { "", "0", "4095", "x", "-1", "1.5g", "64mm" } },
 	{ "read-only", ALWAYS_ROW },
@@ -217,18 +217,18 @@ static const struct values {
 	{ "json", SWITCH_ROW },
 };
 
-static void write_line(char line[static LINE_MAX], const char *name, const char *value)
+static void write_line(char line[static LINE_SIZE], const char *name, const char *value)
 {
 	if (strcmp(value, SWITCH) == 0)
-		(void) snprintf(line, LINE_MAX, "--%s", name);
+		(void) snprintf(line, LINE_SIZE, "--%s", name);
 	else
-		(void) snprintf(line, LINE_MAX, "--%s=%s", name, value);
+		(void) snprintf(line, LINE_SIZE, "--%s=%s", name, value);
 }
 
 /* One option written once. Blanks separate words in parse(), so a value with one is given on its own. */
 static int parse_value(enum cli_group group, const char *name, const char *value)
 {
-	static char line[LINE_MAX];
+	static char line[LINE_SIZE];
 	char *argv[] = { line };
 
 	write_line(line, name, value);
@@ -412,7 +412,8 @@ static int parse_env_file(const char *bytes, size_t len)
 
 START_TEST(test_env_file)
 {
-	static const char good[] = "# comment\n\nA=1\r\n  B=x y # not a comment\n\tC=\"quoted\"\nA=2\nD=a\rb\nNO_SUCH_VARIABLE_IN_ANY_TEST\nE=";
+	static const char good[] = "# comment\n\nA=1\r\n  B=x y # not a comment\n"
+				   "\tC=\"quoted\"\nA=2\nD=a\rb\r\nNO_SUCH_VARIABLE_IN_ANY_TEST\nE=";
 	static const char *const wanted[] = { "A=2", "B=x y # not a comment", "C=\"quoted\"", "D=a\rb", "E=" };
 	static const char *const bad[] = { "=1", "A=1\n2=3\n", "export A=1\n", "A B=1", "A-1=2" };
 	static char large[ENV_FILE_LIMIT];
@@ -480,7 +481,7 @@ START_TEST(test_random_values)
 		if (o->set == set_env_file)
 			continue; /* would open what it names */
 		for (size_t round = 0; round < ROUNDS; round++) {
-			_cleanup_buf_ struct buf b = BUF_INIT(LINE_MAX);
+			_cleanup_buf_ struct buf b = BUF_INIT(LINE_SIZE);
 			for (size_t n = seeded_below(&random, 9); n > 0; n--)
 				buf_add_str(&b, pieces[seeded_below(&random, ARRAY_LEN(pieces))]);
 			const char *value = buf_cstr(&b);

@@ -73,8 +73,8 @@ END_TEST
 
 START_TEST(test_environment)
 {
-	static const char *const env[] = { "A=0", "AB=0", "C=0", NULL };
-	static const char *const wanted[] = { "A=", "AB=0", "C=2=3", "B=1" };
+	static const char *const env[] = { "AB=0", "A=0", "C=0", NULL };
+	static const char *const wanted[] = { "AB=0", "A=", "C=2=3", "B=1" };
 	_cleanup_message_ struct message m = MESSAGE(1, 4, "/\0x\0C=1\0B=1\0C=2=3\0A=");
 
 	ck_assert_int_eq(parse(&m, env), 0);

@@ -185,7 +185,7 @@ START_TEST(test_binds_are_read_only_unless_asked)
 	FOR_EACH_SHAPE(s) {
 		for (size_t i = 0; i < s->plan.count; i++) {
 			const struct mount_op *op = &s->plan.ops[i];
-			bool is_workspace = strcmp(op->target, SPEC_WORKSPACE + 1) == 0;
+			bool is_workspace = strcmp(op->target, "workspace") == 0;
 
 			if (op->kind != MOUNT_BIND)
 				continue;
@@ -406,7 +406,8 @@ START_TEST(test_user_mounts)
 
 	const struct mount_op *ops = s.plan.ops + s.plan.count - 1 - s.spec.mount_count;
 	static const struct mount_op wanted[] = {
-		{ MOUNT_BIND, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_SAME | MOUNT_WRITABLE, "/srv/a", "workspace/a", NULL, 0, TREE_FD, 9, 0 },
+		{ MOUNT_BIND, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_SAME | MOUNT_WRITABLE, "/srv/a", "workspace/a", NULL, 0, TREE_FD,
+		  9, 0 },
 		{ MOUNT_TMPFS, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_NOEXEC, NULL, "workspace/a/b",
 		  "size=1048576,nr_inodes=256,mode=711", 0711, -EBADF, 0, 0 },
 		{ MOUNT_BIND, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_SAME | MOUNT_NOEXEC, "/srv/c", "c", NULL, 0, -EBADF, 9, 2 },

@@ -256,7 +256,7 @@ START_TEST(test_current_folder)
 	ck_assert_int_eq(workspace_open(&spec, canonical, &st, &err), -EPERM);
 	ck_assert_int_eq(chdir("project") | rmdir(in_scratch("@/home/project", wanted)), 0);
 	ck_assert_int_eq(workspace_open(&spec, canonical, &st, &err), -ENOENT);
-	ck_assert_ptr_nonnull(strstr(err.text, "deleted"));
+	ck_assert_ptr_nonnull(strstr(err.text, "was deleted"));
 	tear_down();
 }
 END_TEST

@@ -63,8 +63,8 @@ END_TEST
 
 START_TEST(test_env)
 {
-	static const char *const given[] = { "A=1", "AB=2", "A=3", "ABC=", "AB=", "B=A=1" };
-	static const char *const wanted[] = { "A=3", "AB=", "ABC=", "B=A=1" };
+	static const char *const given[] = { "AB=1", "A=2", "A=3", "ABC=", "AB=", "B=A=1" };
+	static const char *const wanted[] = { "AB=", "A=3", "ABC=", "B=A=1" };
 	_cleanup_spec_ struct spec spec;
 	struct err err = { 0 };
 
