@@ -36,6 +36,16 @@ static void shape_init(struct shape *s, const char *name)
 		}
 }
 
+/* A target of its own for each of many mounts: "/d00", "/d01", ... */
+static const char *numbered_target(size_t i)
+{
+	static char targets[SPEC_MOUNTS_MAX][8];
+
+	ck_assert_uint_lt(i, SPEC_MOUNTS_MAX);
+	(void) snprintf(targets[i], sizeof(targets[i]), "/d%02u", (unsigned int) i % 100);
+	return targets[i];
+}
+
 static void add_mount(struct shape *s, struct spec_mount mount, int tree_fd)
 {
 	s->facts.mounts[s->spec.mount_count] =
@@ -98,7 +108,7 @@ static const struct shape *next_shape(size_t *at)
 		break;
 	default:
 		for (size_t i = 0; *at == 6 && i < SPEC_MOUNTS_MAX; i++)
-			add_mount(&s, (struct spec_mount) { SPEC_TMPFS, NULL, "/scratch", false, false, UINT64_MAX >> 1, 01777 }, -EBADF);
+			add_mount(&s, (struct spec_mount) { SPEC_TMPFS, NULL, numbered_target(i), false, false, UINT64_MAX >> 1, 01777 }, -EBADF);
 		break;
 	}
 	++*at;
@@ -398,20 +408,21 @@ START_TEST(test_user_mounts)
 	static struct shape s;
 
 	shape_init(&s, "user mounts");
-	add_mount(&s, (struct spec_mount) { SPEC_BIND, "/srv/a", "/workspace/a", false, false, 0, 0 }, TREE_FD);
 	add_mount(&s, (struct spec_mount) { SPEC_TMPFS, NULL, "/workspace/a/b", false, true, 1 << 20, 0711 }, -EBADF);
+	add_mount(&s, (struct spec_mount) { SPEC_BIND, "/srv/a", "/workspace/a", false, false, 0, 0 }, TREE_FD);
 	add_mount(&s, (struct spec_mount) { SPEC_BIND, "/srv/c", "/c", true, true, 0, 0 }, -EBADF);
 	add_mount(&s, (struct spec_mount) { SPEC_TMPFS, NULL, "/d", false, false, 1 << 20, 01777 }, -EBADF);
 	build(&s);
 
 	const struct mount_op *ops = s.plan.ops + s.plan.count - 1 - s.spec.mount_count;
+	/* Outer folders come first, whatever was given first. */
 	static const struct mount_op wanted[] = {
-		{ MOUNT_BIND, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_SAME | MOUNT_WRITABLE, "/srv/a", "workspace/a", NULL, 0, TREE_FD,
-		  9, 0 },
-		{ MOUNT_TMPFS, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_NOEXEC, NULL, "workspace/a/b",
-		  "size=1048576,nr_inodes=256,mode=711", 0711, -EBADF, 0, 0 },
 		{ MOUNT_BIND, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_SAME | MOUNT_NOEXEC, "/srv/c", "c", NULL, 0, -EBADF, 9, 2 },
 		{ MOUNT_TMPFS, MOUNT_USER | MOUNT_MAKE_TARGET, NULL, "d", "size=1048576,nr_inodes=256,mode=1777", 01777, -EBADF, 0, 0 },
+		{ MOUNT_BIND, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_SAME | MOUNT_WRITABLE, "/srv/a", "workspace/a", NULL, 0, TREE_FD,
+		  9, 1 },
+		{ MOUNT_TMPFS, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_NOEXEC, NULL, "workspace/a/b",
+		  "size=1048576,nr_inodes=256,mode=711", 0711, -EBADF, 0, 0 },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
 		ck_assert_int_eq(ops[i].kind, wanted[i].kind);
@@ -468,7 +479,7 @@ START_TEST(test_overflow)
 
 	/* As many mounts as a specification holds always fit. */
 	for (size_t i = 0; i < SPEC_MOUNTS_MAX; i++)
-		add_mount(&s, (struct spec_mount) { SPEC_TMPFS, NULL, "/d", false, false, 1 << 20, 01777 }, -EBADF);
+		add_mount(&s, (struct spec_mount) { SPEC_TMPFS, NULL, numbered_target(i), false, false, 1 << 20, 01777 }, -EBADF);
 	build(&s);
 	ck_assert_uint_eq(s.plan.count, count + SPEC_MOUNTS_MAX);
 }

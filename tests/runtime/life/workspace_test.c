@@ -207,6 +207,9 @@ START_TEST(test_system_folders)
 		int r = try("/nonexistent", folders[i], true, &err);
 		if (r == -ENOENT)
 			continue;
+		/* /root is root's home, after /etc/passwd, and was allowed as such. */
+		if (r == 0 && geteuid() == 0 && strcmp(folders[i], "/root") == 0)
+			continue;
 		ck_assert_msg(r == -EPERM || r == -EACCES, "'%s': %d %s", folders[i], r, err.text);
 		ck_assert_msg(r == -EACCES || strstr(err.text, "system folder"), "'%s': '%s'", folders[i], err.text);
 		refused++;

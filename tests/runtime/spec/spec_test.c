@@ -48,11 +48,17 @@ START_TEST(test_mounts)
 {
 	_cleanup_spec_ struct spec spec;
 	struct err err = { 0 };
-	struct spec_mount mount = { .kind = SPEC_TMPFS, .target = "/data" };
+	struct spec_mount mount = { .kind = SPEC_TMPFS };
+	char targets[SPEC_MOUNTS_MAX][16];
 
 	spec_init(&spec);
-	for (mount.size = 0; mount.size < SPEC_MOUNTS_MAX; mount.size++)
+	for (mount.size = 0; mount.size < SPEC_MOUNTS_MAX; mount.size++) {
+		(void) snprintf(targets[mount.size], sizeof(targets[0]), "/data%u", (unsigned int) mount.size);
+		mount.target = targets[mount.size];
 		ck_assert_int_eq(spec_add_mount(&spec, &mount, &err), 0);
+		if (mount.size == 1) /* a target has one mount */
+			ck_assert_int_eq(spec_add_mount(&spec, &mount, &err), -EEXIST);
+	}
 	ck_assert_int_eq(spec_add_mount(&spec, &mount, &err), -ENOSPC);
 	ck_assert_int_eq(err.code, ERR_USAGE);
 	ck_assert_uint_eq(spec.mount_count, SPEC_MOUNTS_MAX);
