@@ -92,16 +92,14 @@ const struct mcp_tool tool_list_directory = {
 	.description =
 		"Lists the files and directories directly inside one directory of the workspace. "
 		"Each line is one entry, \"[D] name\" for a directory and \"[F] name\" for anything else; "
-		"directories come first, both in "
-		"alphabetical order. "
+		"directories come first, both in alphabetical order. "
 		"It does not go into subdirectories: use search_workspace to find files by name at any depth. "
 		"The names .git, .venv, .venv_container, .mcp, __pycache__ and .ruff_cache are left out. "
 		"At most 2000 entries are shown, and a last line tells when there are more.",
 	.input_schema =
 		"{\"type\":\"object\",\"properties\":{"
-		"\"path\":{\"type\":\"string\",\"default\":\".\",\"description\":"
-		"\"Directory to list, relative to the workspace, such as src or src/lib. Default: the workspace "
-		"itself.\"}"
+		"\"path\":{\"type\":\"string\",\"default\":\".\",\"description\":\"Directory to list, relative to "
+		"the workspace, such as src or src/lib. Default: the workspace itself.\"}"
 		"},\"additionalProperties\":false}",
 	.read_only = true,
 	.idempotent = true,

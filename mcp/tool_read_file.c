@@ -303,11 +303,9 @@ const struct mcp_tool tool_read_file = {
 	.description =
 		"Reads lines of a text file in the workspace, by default the first 100. "
 		"Use offset and limit to page through longer files: a last line in brackets tells when the default "
-		"limit left lines out and which "
-		"offset comes next. "
+		"limit left lines out and which offset comes next. "
 		"The text comes without line numbers, exactly as it is in the file (CRLF line ends are shown as LF), "
-		"so it can be copied into "
-		"search_and_replace. "
+		"so it can be copied into search_and_replace. "
 		"Files of any size can be paged, but one answer holds at most MAX_READ_SIZE_BYTES (1 MiB unless "
 		"configured). "
 		"Binary files and directories are refused: use run_bash and list_directory for these.",
@@ -315,12 +313,11 @@ const struct mcp_tool tool_read_file = {
 		"{\"type\":\"object\",\"properties\":{"
 		"\"filepath\":{\"type\":\"string\",\"description\":\"File to read, relative to the workspace, such "
 		"as src/main.c.\"},"
-		"\"offset\":{\"type\":\"integer\",\"default\":0,\"description\":"
-		"\"Lines to skip: 0 begins at the first line, 100 at line 101. A negative number counts from the "
-		"end: -20 begins 20 lines before "
-		"it. Default: 0.\"},"
-		"\"limit\":{\"type\":\"integer\",\"default\":100,\"description\":"
-		"\"Most lines to return; 0 or less means all up to the end of the file. Default: 100.\"}"
+		"\"offset\":{\"type\":\"integer\",\"default\":0,\"description\":\"Lines to skip: 0 begins at the "
+		"first line, 100 at line 101. A negative number counts from the end: -20 begins 20 lines before it. "
+		"Default: 0.\"},"
+		"\"limit\":{\"type\":\"integer\",\"default\":100,\"description\":\"Most lines to return; 0 or less "
+		"means all up to the end of the file. Default: 100.\"}"
 		"},\"required\":[\"filepath\"],\"additionalProperties\":false}",
 	.read_only = true,
 	.idempotent = true,

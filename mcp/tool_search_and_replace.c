@@ -260,13 +260,11 @@ const struct mcp_tool tool_search_and_replace = {
 	.title = "Search and Replace",
 	.description =
 		"Replaces parts of one text file in the workspace: each edit puts 'new' in the place of 'old', and "
-		"either all edits are made or none. "
-		"'old' must occur exactly once; when it is not there exactly, lines that differ only in white space "
-		"at their ends are accepted if they "
-		"are unique, and 'new' gets the indentation of the file. "
+		"either all edits are made or none. 'old' must occur exactly once; when it is not there exactly, "
+		"lines that differ only in white space at their ends are accepted if they are unique, and 'new' gets "
+		"the indentation of the file. "
 		"Read the file first and copy 'old' from it, with enough lines around it to be unique; edits are "
-		"applied in order, each to the result of "
-		"the one before. "
+		"applied in order, each to the result of the one before. "
 		"Returns a unified diff; line ends, permissions and all other bytes are kept. "
 		"An edit that would break a valid Python, JSON or JSON Lines file is refused. "
 		"With dry_run nothing is written, but everything is checked and the diff is shown.",
