@@ -1,7 +1,22 @@
 /*
  * Replacing a file at once: what is kept, what is refused, that nothing is left behind.
  */
+#include <time.h>
+
+/* A file's change time cannot be set, so the clock moves instead. */
+static time_t clock_shift_s;
+
+static int shifted_clock(clockid_t clock, struct timespec *t)
+{
+	int r = clock_gettime(clock, t);
+
+	t->tv_sec += clock_shift_s;
+	return r;
+}
+
+#define clock_gettime shifted_clock
 #include "mcp/atomic.c" /* for the way without O_TMPFILE */
+#undef clock_gettime
 
 #include <sys/resource.h>
 
@@ -138,6 +153,27 @@ START_TEST(test_planted_temporary_names)
 }
 END_TEST
 
+/* What a SIGKILL left behind goes when it is old; nothing else does. */
+START_TEST(test_stale_names)
+{
+	static const char stale[] = ".cloche-tmp-0123456789abcdef";
+
+	double_setup();
+	double_put_str(stale, "");
+	double_put_str("mine", "");
+	atomic_remove_stale(dir_fd(), stale);
+	ck_assert_int_eq(access(stale, F_OK), 0); /* it may be in use now */
+	clock_shift_s = TEMP_STALE_S + 10;
+	atomic_remove_stale(dir_fd(), "mine");
+	atomic_remove_stale(dir_fd(), stale);
+	ck_assert_int_ne(access(stale, F_OK), 0);
+	ck_assert_int_eq(mkdir(stale, 0755), 0);
+	atomic_remove_stale(dir_fd(), stale);
+	ck_assert_uint_eq(double_entries("."), 2);
+	double_teardown();
+}
+END_TEST
+
 START_TEST(test_one_winner)
 {
 	double_setup();
@@ -228,4 +264,4 @@ START_TEST(test_no_room)
 END_TEST
 
 UNIT_MAIN("mcp/atomic", test_create, test_named_temporary, test_replace_keeps_the_mode, test_changed_meanwhile,
-	  test_names, test_planted_temporary_names, test_one_winner, test_readers_see_whole_files, test_no_room)
+	  test_names, test_planted_temporary_names, test_stale_names, test_one_winner, test_readers_see_whole_files, test_no_room)

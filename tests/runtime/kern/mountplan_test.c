@@ -108,7 +108,10 @@ static const struct shape *next_shape(size_t *at)
 		break;
 	default:
 		for (size_t i = 0; *at == 6 && i < SPEC_MOUNTS_MAX; i++)
-			add_mount(&s, (struct spec_mount) { SPEC_TMPFS, NULL, numbered_target(i), false, false, UINT64_MAX >> 1, 01777 }, -EBADF);
+			add_mount(&s,
+				  (struct spec_mount) { SPEC_TMPFS, NULL, numbered_target(i), false, false,
+							UINT64_MAX >> 1, 01777 },
+				  -EBADF);
 		break;
 	}
 	++*at;
