@@ -57,6 +57,7 @@ CLI_MODS = \
 
 INIT_MODS = \
 	runtime/init/command \
+	runtime/init/die \
 	runtime/init/request \
 	runtime/init/serve \
 	runtime/init/server \

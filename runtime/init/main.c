@@ -37,13 +37,6 @@ enum {
 	NOFILE_WANTED = 4096,
 };
 
-_noreturn_ void die(const char *what, int errnum)
-{
-	errno = errnum;
-	(void) dprintf(STDERR_FILENO, "cloche-init: %s: %m\n", what);
-	_exit(DIE_STATUS);
-}
-
 /* The server's standard streams are the client's; init keeps none of them open but stderr. */
 static void let_go_of_client(void)
 {
