@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
@@ -20,10 +22,13 @@ enum {
 	TEMP_TRIES = 16,
 	TEMP_DIGITS = 16,
 	TEMP_NAME_MAX = 40,
+	TEMP_STALE_S = 600, /* far longer than any write takes */
 	KEPT_MODE = 0777, /* of the old file's permissions: no set-user-ID, set-group-ID or sticky bit on new content */
 };
 
 static const char temp_prefix[] = ".cloche-tmp-";
+
+static pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER; /* held while a temporary name exists */
 
 bool atomic_is_temp_name(const char *name)
 {
@@ -31,6 +36,19 @@ bool atomic_is_temp_name(const char *name)
 
 	return strncmp(name, temp_prefix, prefix) == 0 && strlen(name + prefix) == TEMP_DIGITS &&
 	       strspn(name + prefix, "0123456789abcdef") == TEMP_DIGITS;
+}
+
+void atomic_remove_stale(int dir_fd, const char *name)
+{
+	struct stat st;
+	struct timespec now;
+
+	if (!atomic_is_temp_name(name) || clock_gettime(CLOCK_REALTIME, &now) < 0)
+		return;
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return;
+	if (st.st_ctim.tv_sec + TEMP_STALE_S < now.tv_sec)
+		(void) unlinkat(dir_fd, name, 0);
 }
 
 static int temp_name(char name[static TEMP_NAME_MAX])
@@ -81,14 +99,12 @@ static int check_unchanged(int dir_fd, const char *name, const struct stat *old)
 }
 
 /* Renames @temp over @name; removes it when that fails. */
-static int replace_with(int dir_fd, const char *temp, const char *name, const struct stat *old)
+static int replace_with(int dir_fd, const char *temp, const char *name)
 {
-	int r = check_unchanged(dir_fd, name, old);
-
-	if (r == 0 && renameat(dir_fd, temp, dir_fd, name) < 0)
-		r = -errno;
-	if (r < 0)
-		(void) unlinkat(dir_fd, temp, 0);
+	if (renameat(dir_fd, temp, dir_fd, name) == 0)
+		return 0;
+	int r = -errno;
+	(void) unlinkat(dir_fd, temp, 0);
 	return r;
 }
 
@@ -140,11 +156,21 @@ static int write_nameless(int dir_fd, const char *name, const void *data, size_t
 		return r;
 	}
 	r = temp_name(temp);
-	if (r == 0) {
-		r = link_nameless(fd, dir_fd, temp);
-		*ret_unable = r < 0;
-	}
-	return r < 0 ? r : replace_with(dir_fd, temp, name, old);
+	if (r == 0)
+		r = check_unchanged(dir_fd, name, old);
+	if (r < 0)
+		return r;
+	/*
+	 * A SIGKILL that arrives during linkat(2) leaves the temporary name behind (see atomic_remove_stale()). So nothing
+	 * comes between the two calls, and linkat(2) never waits for another thread's rename in the same directory.
+	 */
+	(void) pthread_mutex_lock(&naming);
+	r = link_nameless(fd, dir_fd, temp);
+	*ret_unable = r < 0;
+	if (r == 0)
+		r = replace_with(dir_fd, temp, name);
+	(void) pthread_mutex_unlock(&naming);
+	return r;
 }
 
 static int write_named(int dir_fd, const char *name, const void *data, size_t len, const struct stat *old)
@@ -163,11 +189,13 @@ static int write_named(int dir_fd, const char *name, const void *data, size_t le
 	if (fd < 0)
 		return -EAGAIN;
 	int r = fill(fd, data, len, old);
+	if (r == 0 && old)
+		r = check_unchanged(dir_fd, name, old);
 	if (r < 0) {
 		(void) unlinkat(dir_fd, temp, 0);
 		return r;
 	}
-	return old ? replace_with(dir_fd, temp, name, old) : create_with(dir_fd, temp, name);
+	return old ? replace_with(dir_fd, temp, name) : create_with(dir_fd, temp, name);
 }
 
 int atomic_write(int dir_fd, const char *name, const void *data, size_t len, const struct stat *old)

@@ -1,9 +1,10 @@
 /*
  * Replacing a file at once: a reader sees the old content or the new, never a part, and a failure changes nothing.
  *
- * The content goes into a file without a name (O_TMPFILE) where the file system has such, so that not even SIGKILL
- * leaves anything behind; else into one with a random name beside the target, made with O_EXCL. Neither clobbers or
- * follows what others planted.
+ * The content goes into a file without a name (O_TMPFILE) where the file system has such, else into one with a random
+ * name beside the target, made with O_EXCL. Neither clobbers or follows what others planted. Linux cannot put a
+ * nameless file in the place of another in one step: it has a random name for an instant, and SIGKILL in that instant
+ * leaves it there. Such names are hidden from listings, and removed when a directory is read ten minutes later.
  */
 #pragma once
 
@@ -21,6 +22,9 @@
  * kept (set-user-ID and the like are not), and the result is -ESTALE when something else is there now. 0 or -errno.
  */
 int atomic_write(int dir_fd, const char *name, const void *data, size_t len, const struct stat *old) _must_check_;
+
+/* Removes the temporary file @name in the directory @dir_fd, if it is one and old. */
+void atomic_remove_stale(int dir_fd, const char *name);
 
 /* True for the names of temporary files: listings do not show them. */
 bool atomic_is_temp_name(const char *name);

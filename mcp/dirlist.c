@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "mcp/atomic.h"
 #include "mcp/ws.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/fd.h"
@@ -61,8 +62,12 @@ static int collect(DIR *dir, struct buf *names, size_t *ret_count, bool *ret_cut
 			return -errno;
 		if (++seen % DIRLIST_CANCEL_STEP == 0 && cancelled && atomic_load(cancelled))
 			return -ECANCELED;
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || ws_is_hidden_name(e->d_name))
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
+		if (ws_is_hidden_name(e->d_name)) {
+			atomic_remove_stale(dirfd(dir), e->d_name);
+			continue;
+		}
 		size_t before = names->len;
 		buf_add_char(names, (char) kind_of(dirfd(dir), e));
 		buf_add(names, e->d_name, strlen(e->d_name) + 1);

@@ -269,8 +269,7 @@ static void add_hints(const struct buf *text, const struct edit *e, struct buf *
 {
 	if (memmem(e->old_text, e->old_len, "\xEF\xBF\xBD", 3) && !utf8_is_valid(buf_cstr(text), text->len))
 		buf_add_str(why, "\nHint: 'old' has the sign U+FFFD, which read_file shows in place of bytes that are "
-				 "not UTF-8. Choose a part of the "
-				 "text without it.");
+				 "not UTF-8. Choose a part of the text without it.");
 	if (!memchr(e->old_text, '\n', e->old_len) && memmem(e->old_text, e->old_len, "\\n", 2))
 		buf_add_str(why, "\nHint: 'old' has a backslash followed by n. If a line break is meant, it was "
 				 "escaped once too often.");

@@ -53,8 +53,7 @@ static void list(struct tool_call *call, const char *dir, struct dirlist *d)
 	if (shown < d->count || d->cut)
 		buf_addf(&call->text,
 			 "\n[list truncated: %zu of %zu%s entries shown, directories first. Use search_workspace with "
-			 "a pattern, "
-			 "or run_bash with ls and head, to see the others.]",
+			 "a pattern, or run_bash with ls and head, to see the others.]",
 			 shown, d->count, d->cut ? " or more" : "");
 }
 

@@ -212,14 +212,12 @@ static void too_large(struct page *p, const struct stat *st)
 	if (p->line == p->first)
 		tool_fail(p->call,
 			  "File '%s' (%lld bytes): line %lld alone exceeds MAX_READ_SIZE_BYTES (%lld). Use run_bash "
-			  "with cut, head -c or "
-			  "grep -o to see parts of it.",
+			  "with cut, head -c or grep -o to see parts of it.",
 			  ws_show(p->path).s, (long long) st->st_size, (long long) p->first + 1, max);
 	else
 		tool_fail(p->call,
 			  "File '%s' (%lld bytes): what is asked for exceeds MAX_READ_SIZE_BYTES (%lld); only %lld "
-			  "lines from offset %lld "
-			  "on fit. Use a smaller limit, or run_bash with head or grep.",
+			  "lines from offset %lld on fit. Use a smaller limit, or run_bash with head or grep.",
 			  ws_show(p->path).s, (long long) st->st_size, max, (long long) (p->line - p->first),
 			  (long long) p->first);
 }
@@ -238,8 +236,7 @@ static void answer(struct page *p, int64_t limit)
 		if (lines == 0) {
 			tool_fail(p->call,
 				  "File '%s': line %lld alone is too long for one answer. Use run_bash with cut, head "
-				  "-c or grep -o to see "
-				  "parts of it.",
+				  "-c or grep -o to see parts of it.",
 				  ws_show(p->path).s, (long long) p->first + 1);
 			return;
 		}
@@ -289,8 +286,7 @@ static void run(struct tool_call *call)
 	else if (r == 0 && p.lines < 0 && p.line < p.end)
 		tool_fail(call,
 			  "File '%s': the lines from offset %lld on lie behind the first GiB, which read_file does not "
-			  "reach. Use run_bash with "
-			  "tail or sed -n.",
+			  "reach. Use run_bash with tail or sed -n.",
 			  ws_show(path).s, (long long) p.first);
 	else if (r == 0)
 		answer(&p, limit);

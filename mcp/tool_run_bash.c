@@ -32,8 +32,7 @@ static void add_output(struct buf *text, const struct exec_result *res)
 	unsigned long long total = res->output_total, left_out = total - head - (res->tail.len - skip);
 	buf_addf(text,
 		 "\n[... output truncated at 50KB: %llu bytes from the middle of %llu are left out here. To see all of "
-		 "it, send the output to a file "
-		 "and look at parts with head, tail or grep ...]\n",
+		 "it, send the output to a file and look at parts with head, tail or grep ...]\n",
 		 left_out, total);
 	utf8_repair(text, res->tail.p + skip, res->tail.len - skip);
 }
@@ -73,8 +72,7 @@ static void done(struct tool_call *call, const struct exec_result *res)
 			seconds = (long long) call->config->command_timeout_s;
 		tool_fail(call,
 			  "Command timed out after %llds; it and everything it had started were killed. Give it more "
-			  "time with the timeout parameter "
-			  "(at most %lld), or make it do less at once.",
+			  "time with the timeout parameter (at most %lld), or make it do less at once.",
 			  seconds, (long long) call->config->command_timeout_max_s);
 		buf_add_str(&call->text, res->output_total ? " Its output until then:\n" : " It had printed nothing.");
 		add_output(&call->text, res);
@@ -138,25 +136,23 @@ static void run(struct tool_call *call)
 const struct mcp_tool tool_run_bash = {
 	.name = "run_bash",
 	.title = "Run Shell Command",
-	.description = "Runs a command with /bin/sh in the workspace and returns its exit code and output. "
-		       "The first line is \"[Exit code: N]\" (negative: killed by that signal); standard output and "
-		       "standard error follow as they were printed, and "
-		       "of more than 50 KB the beginning and the end. "
-		       "Use it to build, test, search inside files and run programs; to read and change files prefer "
-		       "the other tools. "
-		       "There is no terminal and nothing to read on standard input, and usually no network. "
-		       "When the command ends or times out, everything it started is ended too, also in the "
-		       "background; each call begins anew in the workspace "
-		       "with a clean environment.",
-	.input_schema = "{\"type\":\"object\",\"properties\":{"
-			"\"command\":{\"type\":\"string\",\"description\":"
-			"\"Shell command of at most 128 KiB, such as make -s test 2>&1 | tail -40. It gets no input, "
-			"has no network unless the sandbox was given "
-			"one, and background processes end with it.\"},"
-			"\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":"
-			"\"Seconds until it is killed: 1 to 3600 unless configured. Default: COMMAND_TIMEOUT, 60 "
-			"unless configured.\"}"
-			"},\"required\":[\"command\"],\"additionalProperties\":false}",
+	.description =
+		"Runs a command with /bin/sh in the workspace and returns its exit code and output. "
+		"The first line is \"[Exit code: N]\" (negative: killed by that signal); standard output and standard "
+		"error follow as they were printed, and of more than 50 KB the beginning and the end. "
+		"Use it to build, test, search inside files and run programs; to read and change files prefer the "
+		"other tools. "
+		"There is no terminal and nothing to read on standard input, and usually no network. "
+		"When the command ends or times out, everything it started is ended too, also in the background; "
+		"each call begins anew in the workspace with a clean environment.",
+	.input_schema =
+		"{\"type\":\"object\",\"properties\":{"
+		"\"command\":{\"type\":\"string\",\"description\":\"Shell command of at most 128 KiB, such as make "
+		"-s test 2>&1 | tail -40. It gets no input, has no network unless the sandbox was given one, and "
+		"background processes end with it.\"},"
+		"\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Seconds until it is killed: 1 to "
+		"3600 unless configured. Default: COMMAND_TIMEOUT, 60 unless configured.\"}"
+		"},\"required\":[\"command\"],\"additionalProperties\":false}",
 	.destructive = true,
 	.open_world = true,
 	.mode = TOOL_ASYNC,

@@ -118,16 +118,15 @@ static bool read_edit(struct job *j, const cJSON *item, size_t index, struct edi
 	if (old_text[0] == '\0') {
 		tool_fail(j->call,
 			  "Edit %zu has an empty 'old' text. To insert, give the line before or behind as 'old' and "
-			  "repeat it in 'new'; to make "
-			  "a new file, use write_file. Nothing was changed.",
+			  "repeat it in 'new'; to make a new file, use write_file. Nothing was changed.",
 			  index);
 		return false;
 	}
 	if (!is_ascii(new_text) && !utf8_is_valid(buf_cstr(&j->after), j->after.len)) {
 		tool_fail(j->call,
 			  "Edit %zu: 'new' has characters beyond ASCII, but '%s' is not in UTF-8, so they would be in "
-			  "a different encoding than "
-			  "the rest. Convert the file first, with run_bash and iconv. Nothing was changed.",
+			  "a different encoding than the rest. Convert the file first, with run_bash and iconv. "
+			  "Nothing was changed.",
 			  index, ws_show(j->path).s);
 		return false;
 	}

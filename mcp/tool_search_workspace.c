@@ -206,13 +206,11 @@ static void answer(struct search *s, const char *pattern)
 	if (s->more)
 		buf_addf(text,
 			 "\n[results truncated: the first %lld in alphabetical order are shown, there are more. Use a "
-			 "narrower pattern or "
-			 "exclude_patterns.]",
+			 "narrower pattern or exclude_patterns.]",
 			 shown);
 	if (s->incomplete)
 		buf_addf(text, "\n[search incomplete: the tree is too large or too deep to be searched as a whole. "
-			       "Begin the pattern with a "
-			       "directory, such as src/**/*.c.]");
+			       "Begin the pattern with a directory, such as src/**/*.c.]");
 	if (s->unreadable)
 		buf_addf(text, "\n[%zu directories could not be read and were skipped.]", s->unreadable);
 }
@@ -234,25 +232,24 @@ static void run(struct tool_call *call)
 const struct mcp_tool tool_search_workspace = {
 	.name = "search_workspace",
 	.title = "Search Workspace",
-	.description = "Finds files in the workspace whose path matches a glob pattern. "
-		       "A pattern without a slash (*.py) matches file names at any depth; one with a slash "
-		       "(src/**/*.py) starts at the workspace. "
-		       "* and ? match within one name, ** any number of directories, [a-z] a set of characters, {a,b} "
-		       "alternatives; case matters. "
-		       "Returns a count and the sorted paths, cut with a note after MAX_SEARCH_RESULTS (50 unless "
-		       "configured). "
-		       "The directories .git, .venv, .venv_container, .mcp, __pycache__ and .ruff_cache are skipped. "
-		       "It looks at names only: to search inside files use run_bash with grep or rg.",
-	.input_schema = "{\"type\":\"object\",\"properties\":{"
-			"\"pattern\":{\"type\":\"string\",\"description\":"
-			"\"Glob pattern relative to the workspace, such as *.md, src/**/*.c or {lib,tests}/*.py. No "
-			"leading / or ~, no '..'.\"},"
-			"\"exclude_patterns\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"default\":[],"
-			"\"description\":"
-			"\"Up to 64 patterns of paths to leave out. A bare name such as node_modules leaves out that "
-			"directory at any depth; here * also "
-			"matches slashes, so tests/* leaves out everything below tests.\"}"
-			"},\"required\":[\"pattern\"],\"additionalProperties\":false}",
+	.description =
+		"Finds files in the workspace whose path matches a glob pattern. "
+		"A pattern without a slash (*.py) matches file names at any depth; one with a slash (src/**/*.py) "
+		"starts at the workspace. * and ? match within one name, ** any number of directories, [a-z] a set "
+		"of characters, {a,b} alternatives; case matters. "
+		"Returns a count and the sorted paths, cut with a note after MAX_SEARCH_RESULTS (50 unless "
+		"configured). "
+		"The directories .git, .venv, .venv_container, .mcp, __pycache__ and .ruff_cache are skipped. "
+		"It looks at names only: to search inside files use run_bash with grep or rg.",
+	.input_schema =
+		"{\"type\":\"object\",\"properties\":{"
+		"\"pattern\":{\"type\":\"string\",\"description\":\"Glob pattern relative to the workspace, such as "
+		"*.md, src/**/*.c or {lib,tests}/*.py. No leading / or ~, no '..'.\"},"
+		"\"exclude_patterns\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"default\":[],"
+		"\"description\":\"Up to 64 patterns of paths to leave out. A bare name such as node_modules leaves "
+		"out that directory at any depth; here * also matches slashes, so tests/* leaves out everything "
+		"below tests.\"}"
+		"},\"required\":[\"pattern\"],\"additionalProperties\":false}",
 	.read_only = true,
 	.idempotent = true,
 	.mode = TOOL_WORKER,

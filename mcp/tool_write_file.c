@@ -42,8 +42,7 @@ static bool check_target(struct write *w, bool create_only)
 	if ((uint64_t) w->content.len > (uint64_t) MAX(max, (int64_t) 0)) {
 		tool_fail(w->call,
 			  "The content has %zu bytes, which exceeds MAX_WRITE_SIZE_BYTES (%lld). Write it in parts: "
-			  "the first with write_file, "
-			  "the others with run_bash.",
+			  "the first with write_file, the others with run_bash.",
 			  w->content.len, (long long) max);
 		return false;
 	}
@@ -56,8 +55,7 @@ static bool check_target(struct write *w, bool create_only)
 	if (w->exists && create_only) {
 		tool_fail(w->call,
 			  "'%s' already exists and was not changed. Use search_and_replace to change a part of it, or "
-			  "set create_only to false "
-			  "to replace the whole file.",
+			  "set create_only to false to replace the whole file.",
 			  ws_show(w->path).s);
 		return false;
 	}
@@ -130,23 +128,23 @@ static void describe(const struct tool_call *call, struct buf *line)
 const struct mcp_tool tool_write_file = {
 	.name = "write_file",
 	.title = "Write File",
-	.description = "Writes a whole text file in the workspace, making missing directories. "
-		       "By default it only creates: an existing file is refused unless create_only is false, and then "
-		       "replaced at once (readers see the old or "
-		       "the new content), keeping its permissions. "
-		       "To change a part of a file use search_and_replace instead. "
-		       "Python, JSON and JSON Lines files are checked first: nothing is written when the content has a "
-		       "syntax error, unless the file had one "
-		       "before. "
-		       "The content may have MAX_WRITE_SIZE_BYTES (5 MiB unless configured) in UTF-8.",
-	.input_schema = "{\"type\":\"object\",\"properties\":{"
-			"\"filepath\":{\"type\":\"string\",\"description\":\"File to write, relative to the workspace, "
-			"such as src/main.c.\"},"
-			"\"content\":{\"type\":\"string\",\"description\":\"The whole content, written exactly as "
-			"given; end the last line with a newline.\"},"
-			"\"create_only\":{\"type\":\"boolean\",\"default\":true,\"description\":"
-			"\"true (default): refuse when the file exists. false: replace it.\"}"
-			"},\"required\":[\"filepath\",\"content\"],\"additionalProperties\":false}",
+	.description =
+		"Writes a whole text file in the workspace, making missing directories. "
+		"By default it only creates: an existing file is refused unless create_only is false, and then "
+		"replaced at once (readers see the old or the new content), keeping its permissions. "
+		"To change a part of a file use search_and_replace instead. "
+		"Python, JSON and JSON Lines files are checked first: nothing is written when the content has a "
+		"syntax error, unless the file had one before. "
+		"The content may have MAX_WRITE_SIZE_BYTES (5 MiB unless configured) in UTF-8.",
+	.input_schema =
+		"{\"type\":\"object\",\"properties\":{"
+		"\"filepath\":{\"type\":\"string\",\"description\":\"File to write, relative to the workspace, such "
+		"as src/main.c.\"},"
+		"\"content\":{\"type\":\"string\",\"description\":\"The whole content, written exactly as given; end "
+		"the last line with a newline.\"},"
+		"\"create_only\":{\"type\":\"boolean\",\"default\":true,\"description\":\"true (default): refuse "
+		"when the file exists. false: replace it.\"}"
+		"},\"required\":[\"filepath\",\"content\"],\"additionalProperties\":false}",
 	.destructive = true,
 	.idempotent = true, /* a second call changes nothing more: it is refused, or writes the same */
 	.mode = TOOL_WORKER,

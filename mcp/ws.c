@@ -69,8 +69,7 @@ static const struct reason reasons[] = {
 	{ ENOTDIR, "not found: a part of the path before its end is a file, not a directory. Use list_directory to see "
 		   "what is there" },
 	{ EXDEV, "is outside the workspace boundary: only paths that stay in the workspace can be used, also through "
-		 "symbolic links. "
-		 "Give a path relative to the workspace, such as src/main.c" },
+		 "symbolic links. Give a path relative to the workspace, such as src/main.c" },
 	{ ELOOP, "cannot be resolved: its symbolic links lead in a circle, or there are too many. Use the path of the "
 		 "file itself" },
 	{ EACCES, "cannot be used: permission denied. Look at its permissions with run_bash and ls -l" },
