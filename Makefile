@@ -21,10 +21,12 @@ BASE_MODS = \
 	runtime/base/fdpass \
 	runtime/base/jsonw \
 	runtime/base/opt \
+	runtime/base/proc \
 	runtime/base/str \
 	runtime/base/utf8
 
 SPEC_MODS = \
+	runtime/spec/initmsg \
 	runtime/spec/spec
 
 KERN_MODS = \
@@ -77,6 +79,7 @@ MCP_MODS = \
 	mcp/edit \
 	mcp/frame \
 	mcp/glob \
+	mcp/hashset \
 	mcp/initc \
 	mcp/lines \
 	mcp/log \
@@ -87,6 +90,7 @@ MCP_MODS = \
 	mcp/reindent \
 	mcp/rpc \
 	mcp/scan \
+	mcp/scan_token \
 	mcp/schema \
 	mcp/server \
 	mcp/session \
@@ -117,6 +121,7 @@ UNIT_TESTS = \
 	tests/mcp/edit_test \
 	tests/mcp/frame_test \
 	tests/mcp/glob_test \
+	tests/mcp/hashset_test \
 	tests/mcp/out_test \
 	tests/mcp/rpc_test \
 	tests/mcp/scan_test \
@@ -135,6 +140,7 @@ UNIT_TESTS = \
 	tests/runtime/base/fdpass_test \
 	tests/runtime/base/jsonw_test \
 	tests/runtime/base/opt_test \
+	tests/runtime/base/proc_test \
 	tests/runtime/base/str_test \
 	tests/runtime/base/utf8_test \
 	tests/runtime/cli/setters_test \
@@ -168,7 +174,7 @@ compiler_LIBS = $(SECCOMP_LIBS) $(CJSON_LIBS)
 tables_LIBS = $(compiler_LIBS)
 live_LIBS = -pthread
 # Runs inside a sandbox, whatever that holds.
-try_syscall_LIBS = $(STATIC)
+try_syscall_LINK = $(STATIC)
 
 TEST_PROG_MODS = $(sort $(foreach prog,$(TEST_PROGS),$($(notdir $(prog))_MODS)))
 
@@ -211,7 +217,7 @@ release_CFLAGS = -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 $(HARDENING)
 debug_CFLAGS = -Og -g3 $(HARDENING)
 asan_CFLAGS = -O1 -g3 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # The instrumentation makes paths that no source line has; these two warnings then speak about it, not about us.
-asan_CFLAGS += -Wno-null-dereference -Wno-stringop-overflow
+asan_CFLAGS += -Wno-null-dereference $(if $(filter -Wstringop-overflow%,$(WARNINGS)),-Wno-stringop-overflow)
 asan_LDFLAGS = -fsanitize=address,undefined
 
 ALL_CPPFLAGS = -include config.h -iquote out -iquote $(srcdir) $(CPPFLAGS)
@@ -401,7 +407,7 @@ define test_prog_rule
 $(O)/$(1): $(OBJ)/$(1).o $($(notdir $(1))_MODS:%=$(OBJ)/%.o) $(call lib,kern spec base)
 	$(say) LINK $$@
 	$(Q)mkdir -p $$(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $$@ $$^ $($(notdir $(1))_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(or $($(notdir $(1))_LINK),-pie) $(ALL_LDFLAGS) -o $$@ $$^ $($(notdir $(1))_LIBS)
 endef
 $(foreach prog,$(TEST_PROGS),$(eval $(call test_prog_rule,$(prog))))
 

@@ -19,7 +19,7 @@ struct batch *batch_new(struct out *out)
 
 	if (!b)
 		return NULL;
-	*b = (struct batch){ .out = out, .refs = 1, .answers = BUF_INIT(OUT_MESSAGE_MAX) };
+	*b = (struct batch) { .out = out, .refs = 1, .answers = BUF_INIT(OUT_MESSAGE_MAX) };
 	buf_add_char(&b->answers, '[');
 	return b;
 }

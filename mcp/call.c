@@ -4,15 +4,14 @@
  */
 #include "mcp/call.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "mcp/log.h"
 #include "mcp/registry.h"
 #include "mcp/schema.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/jsonw.h"
 
 enum {
@@ -75,7 +74,7 @@ static void audit_done(struct call *call)
 		buf_addf(&line, "%s | Output snippet: ", call->pub.summary);
 	log_add_quoted(&line, text, call->pub.summary[0] ? call->pub.text.len : first_line, CALL_SHOWN_SUMMARY);
 	log_line(call->pub.is_error ? MCP_LOG_WARNING : MCP_LOG_INFO, "TOOL_DONE %s [%s] %lldms | %s%s",
-		 call->tool->name, call->pub.is_error ? "FAIL" : "OK", (long long) (loop_now_ms() - call->started_ms),
+		 call->tool->name, call->pub.is_error ? "FAIL" : "OK", (long long) (clock_now_ms() - call->started_ms),
 		 call->silent ? "cancelled | " : "", buf_cstr(&line));
 	if (call->pub.is_error && !call->silent && call->request->version != MCP_2026_07_28) {
 		buf_clear(&line);
@@ -189,7 +188,7 @@ static struct call *call_new(struct server *s, struct request *req, const struct
 	call->server = s;
 	call->request = req;
 	call->tool = tool;
-	call->pub = (struct tool_call){
+	call->pub = (struct tool_call) {
 		.config = s->config,
 		.root_fd = s->root_fd,
 		.text = BUF_INIT(TOOL_TEXT_MAX),
@@ -197,7 +196,7 @@ static struct call *call_new(struct server *s, struct request *req, const struct
 		.server = s,
 		.state = call,
 	};
-	call->started_ms = loop_now_ms();
+	call->started_ms = clock_now_ms();
 	call->progress_ms = req->rpc.token ? call->started_ms + SERVER_PROGRESS_MS : INT64_MAX;
 	call->work.run = run_on_worker;
 	call->finished.run = worker_finished;
@@ -289,32 +288,18 @@ struct call *call_find(const struct server *s, const char *id)
 	return NULL;
 }
 
-static void cancel_waiting(struct server *s, const char *id)
-{
-	for (struct request **p = &s->waiting; *p; p = &(*p)->next) {
-		struct request *req = *p;
-		if (strcmp(req->rpc.id, id) != 0)
-			continue;
-		*p = req->next;
-		if (!*p)
-			s->waiting_last = p;
-		s->waiting_count--;
-		request_free(s, req);
-		return;
-	}
-}
-
-void call_cancel(struct server *s, const char *id)
+bool call_cancel(const struct server *s, const char *id)
 {
 	struct call *call = call_find(s, id);
 
 	if (!call)
-		return cancel_waiting(s, id);
+		return false;
 	call->silent = true;
 	call->progress_ms = INT64_MAX;
 	atomic_store(&call->cancelled, true);
 	if (call->job_active)
 		initc_cancel(&call->job);
+	return true;
 }
 
 static void send_progress(struct call *call, int64_t now_ms)

@@ -47,8 +47,8 @@ struct call {
 /* Begins a call of @tool and takes the request over. */
 void call_start(struct server *s, struct request *req, const struct mcp_tool *tool);
 
-/* Cancels the call or waiting request whose id has the JSON text @id; an unknown one is ignored. */
-void call_cancel(struct server *s, const char *id);
+/* Cancels the call whose id has the JSON text @id. False when there is none. */
+bool call_cancel(const struct server *s, const char *id);
 
 /* The call of this id that will be answered, or NULL. */
 struct call *call_find(const struct server *s, const char *id);

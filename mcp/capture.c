@@ -10,7 +10,7 @@
 
 void capture_init(struct capture *c, size_t head_max, size_t tail_max)
 {
-	*c = (struct capture){ .head = BUF_INIT(head_max), .ring_cap = tail_max };
+	*c = (struct capture) { .head = BUF_INIT(head_max), .ring_cap = tail_max };
 }
 
 void capture_done(struct capture *c)

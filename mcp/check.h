@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "runtime/base/attr.h"
 #include "runtime/base/buf.h"
 
 struct tool_call;

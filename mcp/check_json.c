@@ -10,16 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mcp/hashset.h"
 #include "mcp/text.h"
+#include "runtime/base/hash.h"
 #include "runtime/base/utf8.h"
 
-enum { JSON_SHOWN_NAME = 40, JSON_FIRST_SLOTS = 64 };
-
-/* What the names of objects hash to, each mixed with the number of its object: open addressing, 0 is a free slot. */
-struct names {
-	uint64_t *slot;
-	size_t size, used;
-};
+enum { JSON_SHOWN_NAME = 40 };
 
 struct level {
 	bool object;
@@ -31,7 +27,7 @@ struct json {
 	const char *bad; /* where it went wrong, or NULL */
 	bool too_deep;
 	char text[CHECK_TEXT_MAX / 2];
-	struct names names;
+	struct hashset names; /* of objects, each mixed with the number of its object */
 	uint64_t objects;
 	const char *repeated; /* the first name that was repeated (its opening quote) */
 	const char *number_word; /* the first NaN or Infinity */
@@ -39,7 +35,7 @@ struct json {
 	struct level level[JSON_DEPTH_MAX];
 };
 
-static bool _printf_(3, 4) wrong(struct json *j, const char *at, const char *fmt, ...)
+_printf_(3, 4) static bool wrong(struct json *j, const char *at, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -79,43 +75,6 @@ static bool is_digit(const struct json *j)
 
 /* --- repeated names ----------------------------------------------------------------------------------------------- */
 
-static bool names_grow(struct names *n)
-{
-	size_t size = n->size ? n->size * 2 : JSON_FIRST_SLOTS;
-	uint64_t *slot = size <= 2 * (size_t) JSON_NAMES_MAX ? calloc(size, sizeof(*slot)) : NULL;
-
-	if (!slot)
-		return false;
-	for (size_t i = 0; i < n->size; i++) {
-		if (n->slot[i] == 0)
-			continue;
-		size_t at = n->slot[i] & (size - 1);
-		while (slot[at])
-			at = (at + 1) & (size - 1);
-		slot[at] = n->slot[i];
-	}
-	free(n->slot);
-	n->slot = slot;
-	n->size = size;
-	return true;
-}
-
-/*
- * Remembers a name; true when it was there. Beyond the cap (or without memory) nothing is remembered and nothing found.
- */
-static bool names_seen(struct names *n, uint64_t hash)
-{
-	if (2 * (n->used + 1) > n->size && !names_grow(n))
-		return false;
-	size_t at = hash & (n->size - 1);
-	for (; n->slot[at]; at = (at + 1) & (n->size - 1))
-		if (n->slot[at] == hash)
-			return true;
-	n->slot[at] = hash;
-	n->used++;
-	return false;
-}
-
 static uint64_t mix(uint64_t h)
 {
 	h = (h ^ (h >> 32)) * UINT64_C(0xd6e8feb86659fd93);
@@ -128,9 +87,9 @@ static void note_name(struct json *j, const char *quote)
 	uint64_t h = mix(j->level[j->depth - 1].serial);
 
 	for (const char *p = quote; p < j->p; p++)
-		h = (h ^ (unsigned char) *p) * UINT64_C(0x100000001b3);
+		h = hash_add(h, (unsigned char) *p);
 	h = mix(h) | 1;
-	if (names_seen(&j->names, h) && !j->repeated)
+	if (hashset_add(&j->names, h) && !j->repeated)
 		j->repeated = quote;
 }
 
@@ -449,16 +408,15 @@ static struct json *json_new(const char *data, size_t len, struct check_result *
 		text_format(res->text, sizeof(res->text), "out of memory");
 		return NULL;
 	}
-	j->start = j->p = data;
+	j->names.max = JSON_NAMES_MAX;
+	j->start = j->p = data + utf8_bom_length(data, len);
 	j->end = data + len;
-	if (len >= 3 && memcmp(data, "\xEF\xBB\xBF", 3) == 0)
-		j->p = j->start += 3;
 	return j;
 }
 
 static void json_free(struct json *j)
 {
-	free(j->names.slot);
+	hashset_done(&j->names);
 	free(j);
 }
 

@@ -51,19 +51,25 @@ static size_t first_ballot(const struct ballot *b, size_t count, uint64_t hash)
 	return low;
 }
 
-/* The line of the file where the wanted text begins by most votes, or SIZE_MAX. */
-static size_t vote(const struct lines *file, const struct lines *wanted)
+/* Fills @ballots (room for CLOSEST_WANTED_MAX) with the lines of @wanted that vote, sorted. Returns their number. */
+static size_t hand_out(const struct lines *wanted, struct ballot *ballots)
 {
-	size_t count = 0, votes = 0, best = SIZE_MAX;
-	struct ballot *ballots = calloc(CLOSEST_WANTED_MAX, sizeof(*ballots));
-	uint32_t *weight = calloc(file->count + 1, sizeof(*weight));
+	size_t count = 0;
 
-	for (size_t i = 0; ballots && i < wanted->count && count < CLOSEST_WANTED_MAX; i++)
+	for (size_t i = 0; i < wanted->count && count < CLOSEST_WANTED_MAX; i++)
 		if (wanted->at[i].core > 0)
 			ballots[count++] = (struct ballot) { wanted->at[i].hash, i };
-	if (ballots && weight)
-		qsort(ballots, count, sizeof(*ballots), by_hash);
-	for (size_t i = 0; ballots && weight && i < file->count && votes < CLOSEST_VOTES_MAX; i++) {
+	qsort(ballots, count, sizeof(*ballots), by_hash);
+	return count;
+}
+
+/* Adds up in @weight, one for each line of @file, what speaks for it. Returns the first heaviest line, or SIZE_MAX. */
+static size_t count_votes(const struct lines *file, const struct lines *wanted, const struct ballot *ballots,
+			  size_t count, uint32_t *weight)
+{
+	size_t votes = 0, best = SIZE_MAX;
+
+	for (size_t i = 0; i < file->count && votes < CLOSEST_VOTES_MAX; i++) {
 		const struct line *l = &file->at[i];
 		for (size_t b = first_ballot(ballots, count, l->hash); b < count && ballots[b].hash == l->hash;
 		     b++, votes++) {
@@ -75,6 +81,18 @@ static size_t vote(const struct lines *file, const struct lines *wanted)
 				best = begin;
 		}
 	}
+	return best;
+}
+
+/* The line of the file where the wanted text begins by most votes, or SIZE_MAX. */
+static size_t vote(const struct lines *file, const struct lines *wanted)
+{
+	struct ballot *ballots = calloc(CLOSEST_WANTED_MAX, sizeof(*ballots));
+	uint32_t *weight = calloc(file->count + 1, sizeof(*weight));
+	size_t best = SIZE_MAX;
+
+	if (ballots && weight)
+		best = count_votes(file, wanted, ballots, hand_out(wanted, ballots), weight);
 	free(ballots);
 	free(weight);
 	return best;

@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "runtime/base/attr.h"
 #include "runtime/base/buf.h"
 

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -267,7 +266,8 @@ static enum edit_result put_lines(struct buf *text, const struct by_lines *b, si
 /* What else may be the reason. */
 static void add_hints(const struct buf *text, const struct edit *e, struct buf *why)
 {
-	if (memmem(e->old_text, e->old_len, "\xEF\xBF\xBD", 3) && !utf8_is_valid(buf_cstr(text), text->len))
+	if (memmem(e->old_text, e->old_len, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT)) &&
+	    !utf8_is_valid(buf_cstr(text), text->len))
 		buf_add_str(why, "\nHint: 'old' has the sign U+FFFD, which read_file shows in place of bytes that are "
 				 "not UTF-8. Choose a part of the text without it.");
 	if (!memchr(e->old_text, '\n', e->old_len) && memmem(e->old_text, e->old_len, "\\n", 2))

@@ -12,7 +12,6 @@
 
 #include <stddef.h>
 
-#include "runtime/base/attr.h"
 #include "runtime/base/buf.h"
 
 enum {

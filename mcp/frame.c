@@ -9,7 +9,7 @@ enum { FRAME_KEEP_CAPACITY = 256 * 1024 }; /* a larger buffer is given back afte
 
 void frame_init(struct frame *f, size_t max)
 {
-	*f = (struct frame){ .partial = BUF_INIT(max), .max = max };
+	*f = (struct frame) { .partial = BUF_INIT(max), .max = max };
 }
 
 void frame_done(struct frame *f)

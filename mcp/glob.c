@@ -7,6 +7,7 @@
  */
 #include "mcp/glob.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -335,6 +336,8 @@ static int add_alternative(struct glob *g, const char *text, const char **ret_wh
 		add_any_depth(a, a->count);
 	return 0;
 }
+
+static_assert(GLOB_PATTERN_MAX == 1024 && GLOB_ALTERNATIVES_MAX == 128, "two messages below name these numbers");
 
 static const char *check_pattern(const char *pattern)
 {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "mcp/work.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/fdpass.h"
 
@@ -59,7 +60,7 @@ static void read_output(struct initc_job *job, int reads)
 	}
 }
 
-static void output_ready(struct loop_source *source, uint32_t events _unused_)
+static void output_ready(struct loop_source *source, _unused_ uint32_t events)
 {
 	read_output(CONTAINER_OF(source, struct initc_job, output), INITC_READS_AT_ONCE);
 }
@@ -137,7 +138,7 @@ static int send_spawn(struct initc *c, struct initc_job *job)
 	buf_done(&job->packet);
 	job->state = INITC_RUNNING;
 	c->alive[job->class]++;
-	job->deadline_ms = loop_now_ms() + job->timeout_ms;
+	job->deadline_ms = clock_now_ms() + job->timeout_ms;
 	return 0;
 }
 
@@ -242,7 +243,7 @@ int initc_init(struct initc *c, struct loop *loop, int sock)
 	memset(c, 0, sizeof(*c));
 	c->loop = loop;
 	c->null_fd = -EBADF;
-	c->source = (struct loop_source){ .fd = sock, .ready = ready };
+	c->source = (struct loop_source) { .fd = sock, .ready = ready };
 	/* The socket's other end is init's own: this flag is seen by nobody else. */
 	int r = fd_set_nonblock(sock, true);
 	return r < 0 ? r : loop_add(loop, &c->source, EPOLLIN);
@@ -258,35 +259,6 @@ void initc_done(struct initc *c)
 }
 
 /* --- starting ----------------------------------------------------------------------------------------------------- */
-
-static int add_string(struct buf *packet, const char *s)
-{
-	size_t len = strlen(s) + 1;
-
-	if (len > INITMSG_STRING_MAX)
-		return -E2BIG;
-	buf_add(packet, s, len);
-	return buf_error(packet);
-}
-
-static int build_packet(struct initc_job *job, const struct exec_request *req, const char *root_name)
-{
-	struct initmsg_spawn head = { .head = { .type = INITMSG_SPAWN, .id = job->id } };
-
-	job->packet = (struct buf) BUF_INIT(INITMSG_MAX);
-	buf_add(&job->packet, &head, sizeof(head));
-	int r = add_string(&job->packet, req->cwd ? req->cwd : root_name);
-	for (const char *const *arg = req->argv; *arg && r == 0; arg++) {
-		if (++head.argc > INITMSG_ARGC_MAX)
-			return -E2BIG;
-		r = add_string(&job->packet, *arg);
-	}
-	if (r < 0)
-		return r;
-	head.strings_size = (uint32_t) (job->packet.len - sizeof(head));
-	memcpy(job->packet.p, &head, sizeof(head));
-	return 0;
-}
 
 static int open_input(struct initc *c, const struct exec_request *req)
 {
@@ -319,7 +291,7 @@ static int open_streams(struct initc *c, struct initc_job *job, const struct exe
 		return job->fds[0];
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	job->output = (struct loop_source){ .fd = ends[0], .ready = output_ready };
+	job->output = (struct loop_source) { .fd = ends[0], .ready = output_ready };
 	job->fds[1] = ends[1];
 	job->fds[2] = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
 	if (job->fds[2] < 0)
@@ -335,7 +307,7 @@ static int prepare(struct initc *c, struct initc_job *job, const struct exec_req
 		c->scratch = malloc(INITC_READ_SIZE);
 	if (!c->scratch)
 		return -ENOMEM;
-	int r = build_packet(job, req, root_name);
+	int r = initmsg_spawn(&job->packet, job->id, req->cwd ? req->cwd : root_name, req->argv);
 	return r < 0 ? r : open_streams(c, job, req);
 }
 
@@ -376,7 +348,7 @@ void initc_cancel(struct initc_job *job)
 	if (job->state == INITC_IDLE)
 		return;
 	if (!job->kill_wanted)
-		job->deadline_ms = loop_now_ms() + INITC_KILL_GRACE_MS;
+		job->deadline_ms = clock_now_ms() + INITC_KILL_GRACE_MS;
 	job->kill_wanted = true;
 	job->res.cancelled = true;
 	if (job->state == INITC_RUNNING && !job->kill_sent && send_kill(job->client, job) == -EAGAIN)

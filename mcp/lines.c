@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/hash.h"
+
 enum { LINES_TAB = 8 };
 
 static bool is_blank(char c)
@@ -27,9 +29,9 @@ static struct line make_line(const char *p, size_t len)
 	if (l.core == 0) /* all of it but the line end is indentation */
 		while (l.indent < len && p[l.indent] != '\n' && p[l.indent] != '\r')
 			l.indent++;
-	l.hash = UINT64_C(0xcbf29ce484222325);
+	l.hash = HASH_BEGIN;
 	for (size_t i = 0; i < l.core; i++)
-		l.hash = (l.hash ^ (unsigned char) p[l.indent + i]) * UINT64_C(0x100000001b3);
+		l.hash = hash_add(l.hash, (unsigned char) p[l.indent + i]);
 	return l;
 }
 

@@ -27,7 +27,6 @@ struct lines {
 /* 0, -E2BIG for more than LINES_MAX lines, or -ENOMEM. The text must outlive the array. */
 int lines_split(struct lines *l, const char *text, size_t len) _must_check_;
 void lines_done(struct lines *l);
-#define _cleanup_lines_ _cleanup_(lines_done)
 
 /* Whether two lines are equal but for white space at their ends. */
 bool lines_same_core(const struct line *a, const struct line *b);

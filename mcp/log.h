@@ -6,7 +6,23 @@
  */
 #pragma once
 
-#include "mcp/tool.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "runtime/base/attr.h"
+#include "runtime/base/buf.h"
+
+/* The eight levels of the protocol, quietest last. */
+enum mcp_log_level {
+	MCP_LOG_DEBUG,
+	MCP_LOG_INFO,
+	MCP_LOG_NOTICE,
+	MCP_LOG_WARNING,
+	MCP_LOG_ERROR,
+	MCP_LOG_CRITICAL,
+	MCP_LOG_ALERT,
+	MCP_LOG_EMERGENCY,
+};
 
 void log_init(enum mcp_log_level level);
 bool log_wanted(enum mcp_log_level level);

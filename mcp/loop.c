@@ -5,22 +5,12 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
-
-int64_t loop_now_ms(void)
-{
-	struct timespec ts;
-
-	(void) clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t) ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 int loop_init(struct loop *l)
 {
@@ -71,7 +61,7 @@ static struct loop_post *take_posts(struct loop *l)
 	return list;
 }
 
-static void run_posts(struct loop_source *source, uint32_t events _unused_)
+static void run_posts(struct loop_source *source, _unused_ uint32_t events)
 {
 	struct loop *l = CONTAINER_OF(source, struct loop, wake);
 	uint64_t count;
@@ -94,7 +84,7 @@ int loop_accept_posts(struct loop *l)
 	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (l->wake_fd < 0)
 		return -errno;
-	l->wake = (struct loop_source){ .fd = l->wake_fd, .ready = run_posts };
+	l->wake = (struct loop_source) { .fd = l->wake_fd, .ready = run_posts };
 	int r = loop_add(l, &l->wake, EPOLLIN);
 	if (r < 0)
 		l->wake_fd = fd_close(l->wake_fd);

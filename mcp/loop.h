@@ -34,9 +34,6 @@ struct loop {
 	struct loop_post *first, **last;
 };
 
-/* Yields the structure of type @type whose member @member @ptr points to. */
-#define CONTAINER_OF(ptr, type, member) ((type *) (void *) ((char *) (ptr) - offsetof(type, member)))
-
 int loop_init(struct loop *l) _must_check_;
 void loop_done(struct loop *l);
 
@@ -57,6 +54,3 @@ void loop_post(struct loop *l, struct loop_post *post);
 
 /* Waits at most @timeout_ms (negative: for ever) and serves what is ready. 0 or -errno. */
 int loop_wait(struct loop *l, int64_t timeout_ms) _must_check_;
-
-/* Milliseconds of CLOCK_MONOTONIC. */
-int64_t loop_now_ms(void);

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -22,14 +22,13 @@
 #include "runtime/base/opt.h"
 #include "runtime/base/str.h"
 #include "runtime/kern/seccomp.h"
+#include "runtime/spec/initmsg.h"
+#include "runtime/spec/spec.h"
 
 enum { EXIT_USAGE = 125 };
 
-#ifdef __SANITIZE_ADDRESS__
-static const bool confined = false; /* the sanitizers' run time needs calls that the server does not, and to trace it */
-#else
-static const bool confined = true;
-#endif
+/* The sanitizers' run time needs calls that the server does not, and to trace it. */
+static const bool confined = !ATTR_SANITIZED;
 
 struct settings {
 	struct mcp_config config;
@@ -45,11 +44,15 @@ struct number {
 	uint64_t min, max;
 };
 
-static const struct number init_fd = { offsetof(struct settings, init_fd), 3, 1023 };
-static const struct number command_timeout = { offsetof(struct settings, config.command_timeout_s), 1, 86400 };
-static const struct number search_results = { offsetof(struct settings, config.max_search_results), 1, 100000 };
-static const struct number read_bytes = { offsetof(struct settings, config.max_read_bytes), 1, 1 << 30 };
-static const struct number write_bytes = { offsetof(struct settings, config.max_write_bytes), 1, 1 << 30 };
+static const struct number init_fd = { offsetof(struct settings, init_fd), STDERR_FILENO + 1, 1023 };
+static const struct number timeout = {
+	offsetof(struct settings, config.command_timeout_s), 1, SPEC_COMMAND_TIMEOUT_MAX
+};
+static const struct number results = {
+	offsetof(struct settings, config.max_search_results), 1, SPEC_SEARCH_RESULTS_MAX
+};
+static const struct number read_bytes = { offsetof(struct settings, config.max_read_bytes), 1, SPEC_FILE_BYTES_MAX };
+static const struct number write_bytes = { offsetof(struct settings, config.max_write_bytes), 1, SPEC_FILE_BYTES_MAX };
 
 static int set_number(void *target, const struct opt *opt, const char *value, struct err *err)
 {
@@ -64,7 +67,7 @@ static int set_number(void *target, const struct opt *opt, const char *value, st
 	return 0;
 }
 
-static int set_root(void *target, const struct opt *opt _unused_, const char *value, struct err *err)
+static int set_root(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
 {
 	struct settings *settings = target;
 
@@ -74,27 +77,25 @@ static int set_root(void *target, const struct opt *opt _unused_, const char *va
 	return 0;
 }
 
-static int set_log_level(void *target, const struct opt *opt _unused_, const char *value, struct err *err)
+static int set_log_level(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
 {
 	struct settings *settings = target;
-	enum mcp_log_level level;
 
-	if (log_level_from_name(value, &level) < 0)
+	if (log_level_from_name(value, &settings->config.log_level) < 0)
 		return err_set(err, ERR_USAGE, EINVAL,
 			       "--log-level '%s' is none of debug, info, notice, warning, error, critical", value);
-	settings->config.log_level = (int) level;
 	return 0;
 }
 
-static int set_structured(void *target, const struct opt *opt _unused_, const char *value, struct err *err _unused_)
+static int set_structured(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
 {
 	struct settings *settings = target;
 
-	settings->config.structured_output = !value || strcmp(value, "true") == 0;
+	settings->config.structured_output = opt_is_true(value);
 	return 0;
 }
 
-static int set_help(void *target, const struct opt *opt _unused_, const char *value _unused_, struct err *err _unused_)
+static int set_help(void *target, _unused_ const struct opt *opt, _unused_ const char *value, _unused_ struct err *err)
 {
 	struct settings *settings = target;
 
@@ -107,9 +108,9 @@ static const struct opt options[] = {
 	{ .name = "root", .arg = "DIR", .groups = 1, .set = set_root, .help = "the workspace (/workspace)" },
 	{ .name = "init-fd", .arg = "N", .groups = 1, .set = set_number, .data = &init_fd,
 	  .help = "the socket to init (3)" },
-	{ .name = "command-timeout", .arg = "SECONDS", .groups = 1, .set = set_number, .data = &command_timeout,
+	{ .name = "command-timeout", .arg = "SECONDS", .groups = 1, .set = set_number, .data = &timeout,
 	  .help = "default time limit of a command (60)" },
-	{ .name = "max-search-results", .arg = "N", .groups = 1, .set = set_number, .data = &search_results,
+	{ .name = "max-search-results", .arg = "N", .groups = 1, .set = set_number, .data = &results,
 	  .help = "most hits of a search (50)" },
 	{ .name = "max-read-bytes", .arg = "N", .groups = 1, .set = set_number, .data = &read_bytes,
 	  .help = "largest file that is read (1048576)" },
@@ -183,7 +184,7 @@ static int serve(const struct settings *settings, struct err *err)
 		return err_set(err, ERR_SYSTEM, -r, "the server cannot watch its streams and the socket %d to init: %m",
 			       (int) settings->init_fd);
 	log_line(MCP_LOG_INFO, "server starting: cloche " CLOCHE_VERSION ", transport stdio, root %s, log level %s",
-		 settings->config.root_name, log_level_name((enum mcp_log_level) settings->config.log_level));
+		 settings->config.root_name, log_level_name(settings->config.log_level));
 	int status = server_run(&server);
 	if (server_busy(&server))
 		_exit(status); /* threads still work: there is nothing left that they could harm */
@@ -195,7 +196,7 @@ int main(int argc, char **argv)
 {
 	struct settings settings = {
 		.config = {
-			.root_name = "/workspace",
+			.root_name = SPEC_WORKSPACE,
 			.command_timeout_s = 60,
 			.command_timeout_max_s = 3600,
 			.max_search_results = 50,
@@ -204,7 +205,7 @@ int main(int argc, char **argv)
 			/* A failed call is a warning, and ordinary: clients show whatever is on standard error. */
 			.log_level = MCP_LOG_ERROR,
 		},
-		.init_fd = 3,
+		.init_fd = INITMSG_SERVER_FD,
 	};
 	struct err err = { .code = ERR_NONE };
 
@@ -218,7 +219,7 @@ int main(int argc, char **argv)
 		return print_help();
 	settings.config.command_timeout_max_s =
 		MAX(settings.config.command_timeout_max_s, settings.config.command_timeout_s);
-	log_init((enum mcp_log_level) settings.config.log_level);
+	log_init(settings.config.log_level);
 	if (r == 0)
 		r = serve(&settings, &err);
 	if (r >= 0)

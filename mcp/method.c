@@ -179,15 +179,16 @@ bool method_is_call(const struct rpc *m)
 
 /* --- notifications ------------------------------------------------------------------------------------------------ */
 
-static void initialized(struct server *s, const struct rpc *m _unused_)
+static void initialized(struct server *s, _unused_ const struct rpc *m)
 {
 	s->session.ready = true;
 }
 
 static void cancelled(struct server *s, const struct rpc *m)
 {
-	if (m->target)
-		call_cancel(s, m->target);
+	/* An unknown id is no error: its answer may be on its way. */
+	if (m->target && !call_cancel(s, m->target))
+		server_forget(s, m->target);
 }
 
 static const struct {

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/base/jsonw.h"
 #include "runtime/base/utf8.h"
 
 struct out_item {
@@ -110,7 +109,7 @@ int out_init(struct out *o, struct loop *loop, int fd)
 	memset(o, 0, sizeof(*o));
 	o->loop = loop;
 	o->last = &o->first;
-	o->source = (struct loop_source){ .fd = fd, .ready = ready };
+	o->source = (struct loop_source) { .fd = fd, .ready = ready };
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	o->kind = S_ISSOCK(st.st_mode) ? OUT_SOCKET : OUT_PIPE;
@@ -144,7 +143,7 @@ static size_t unwanted(const char *p, const char *end, size_t *ret_skip, const c
 	*ret_text = NULL;
 	*ret_skip = MAX(len, (size_t) 1);
 	if (len == 0)
-		*ret_text = JSONW_REPLACEMENT;
+		*ret_text = UTF8_REPLACEMENT;
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
 		if (len > 0 && strlen(lines[i].from) == len && memcmp(p, lines[i].from, len) == 0)
 			*ret_text = lines[i].to;
@@ -192,7 +191,7 @@ int out_message(struct out *o, struct buf *json)
 		buf_clear(json);
 		return -ENOMEM;
 	}
-	*item = (struct out_item){ .next = NULL, .len = len + 1, .written = 0 };
+	*item = (struct out_item) { .next = NULL, .len = len + 1, .written = 0 };
 	(void) sanitize(item->data, json->p, json->len);
 	item->data[len] = '\n';
 	buf_clear(json);

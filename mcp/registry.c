@@ -9,9 +9,6 @@
 #include "mcp/rpc.h"
 #include "runtime/base/jsonw.h"
 
-extern const struct mcp_tool tool_read_file, tool_write_file, tool_list_directory, tool_search_workspace, tool_run_bash,
-	tool_search_and_replace;
-
 static const struct mcp_tool *const tools[] = {
 	&tool_read_file,        &tool_write_file, &tool_list_directory,
 	&tool_search_workspace, &tool_run_bash,   &tool_search_and_replace,

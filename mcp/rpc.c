@@ -11,7 +11,7 @@
 
 #include "runtime/base/jsonw.h"
 
-static void _printf_(3, 4) bad(struct rpc *m, enum rpc_code code, const char *fmt, ...)
+_printf_(3, 4) static void bad(struct rpc *m, enum rpc_code code, const char *fmt, ...)
 {
 	va_list ap;
 

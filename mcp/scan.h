@@ -79,7 +79,7 @@ void scan_done(struct scan *s);
 
 /*
  * Finds the elements of the array that @line is, without repairing anything. *@ret_count is their number, which may
- * exceed @max; only the first @max are stored. @out tells problem and offset.
+ * exceed @max; only the first @max are stored. @out tells problem and offset, and holds nothing to be released.
  */
 enum scan_result scan_split(struct scan *out, const char *line, size_t len, struct scan_slice *slices, size_t max,
 			    size_t *ret_count);

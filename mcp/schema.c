@@ -20,7 +20,8 @@ enum {
 	SCHEMA_PATH_MAX = 160,
 	SCHEMA_NAMES_MAX = 32,
 	SCHEMA_MEMBERS_MAX = 64, /* of one object */
-	SCHEMA_SHOWN_MAX = 40, /* characters of an offending value that are repeated */
+	SCHEMA_SHOWN_MAX = 56, /* bytes of the short form of an offending value */
+	SCHEMA_SHOWN_STRING = 30, /* of them a string's own */
 };
 
 /* Integers beyond this are not exact in a double, which is what cJSON holds. */
@@ -38,7 +39,7 @@ static const cJSON *keyword(const cJSON *schema, const char *name)
 	return cJSON_GetObjectItemCaseSensitive(schema, name);
 }
 
-static void _printf_(2, 3) problem(struct check *c, const char *fmt, ...)
+_printf_(2, 3) static void problem(struct check *c, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -50,8 +51,7 @@ static void _printf_(2, 3) problem(struct check *c, const char *fmt, ...)
 }
 
 /* Appends ".name" or "[3]" to the path; returns the old length for leave(). */
-static size_t enter(struct check *c, const char *fmt, ...) _printf_(2, 3);
-static size_t enter(struct check *c, const char *fmt, ...)
+_printf_(2, 3) static size_t enter(struct check *c, const char *fmt, ...)
 {
 	size_t len = strlen(c->path);
 	va_list ap;
@@ -68,17 +68,17 @@ static void leave(struct check *c, size_t len)
 }
 
 /* A short form of @value for a message. */
-static const char *shown(const cJSON *value, char text[static SCHEMA_SHOWN_MAX + 16])
+static const char *shown(const cJSON *value, char text[static SCHEMA_SHOWN_MAX])
 {
 	if (cJSON_IsString(value))
-		(void) snprintf(text, SCHEMA_SHOWN_MAX + 16, "the string \"%.*s\"%s", SCHEMA_SHOWN_MAX - 10,
-				value->valuestring, strlen(value->valuestring) > SCHEMA_SHOWN_MAX - 10 ? ".." : "");
+		(void) snprintf(text, SCHEMA_SHOWN_MAX, "the string \"%.*s\"%s", SCHEMA_SHOWN_STRING,
+				value->valuestring, strlen(value->valuestring) > SCHEMA_SHOWN_STRING ? ".." : "");
 	else if (cJSON_IsNumber(value))
-		(void) snprintf(text, SCHEMA_SHOWN_MAX + 16, "%.17g", value->valuedouble);
+		(void) snprintf(text, SCHEMA_SHOWN_MAX, "%.17g", value->valuedouble);
 	else if (cJSON_IsBool(value))
-		(void) snprintf(text, SCHEMA_SHOWN_MAX + 16, "%s", cJSON_IsTrue(value) ? "true" : "false");
+		(void) snprintf(text, SCHEMA_SHOWN_MAX, "%s", cJSON_IsTrue(value) ? "true" : "false");
 	else
-		(void) snprintf(text, SCHEMA_SHOWN_MAX + 16, "%s",
+		(void) snprintf(text, SCHEMA_SHOWN_MAX, "%s",
 				cJSON_IsArray(value) ? "an array" : cJSON_IsObject(value) ? "an object" : "null");
 	return text;
 }
@@ -342,7 +342,7 @@ static const struct {
 static void apply(struct check *c, const cJSON *schema, cJSON *value)
 {
 	const char *type = cJSON_GetStringValue(keyword(schema, "type"));
-	char text[SCHEMA_SHOWN_MAX + 16];
+	char text[SCHEMA_SHOWN_MAX];
 
 	for (size_t i = 0; type && i < ARRAY_LEN(types); i++) {
 		if (strcmp(type, types[i].name) != 0)

@@ -3,6 +3,7 @@
  */
 #include "mcp/server.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include "mcp/log.h"
 #include "mcp/method.h"
 #include "mcp/registry.h"
+#include "mcp/text.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/jsonw.h"
 
@@ -104,15 +107,31 @@ static void serve_or_queue(struct server *s, struct request *req)
 	s->waiting_count++;
 }
 
+/* Takes the request behind @link out of the list of waiting ones. */
+static struct request *unlink_waiting(struct server *s, struct request **link)
+{
+	struct request *req = *link;
+
+	*link = req->next;
+	if (!*link)
+		s->waiting_last = link;
+	s->waiting_count--;
+	return req;
+}
+
 static void serve_waiting(struct server *s)
 {
-	while (s->waiting && !must_wait(s, s->waiting)) {
-		struct request *req = s->waiting;
-		s->waiting = req->next;
-		if (!s->waiting)
-			s->waiting_last = &s->waiting;
-		s->waiting_count--;
-		method_serve(s, req);
+	while (s->waiting && !must_wait(s, s->waiting))
+		method_serve(s, unlink_waiting(s, &s->waiting));
+}
+
+void server_forget(struct server *s, const char *id)
+{
+	for (struct request **link = &s->waiting; *link; link = &(*link)->next) {
+		if (strcmp((*link)->rpc.id, id) != 0)
+			continue;
+		request_free(s, unlink_waiting(s, link));
+		return;
 	}
 }
 
@@ -190,10 +209,11 @@ static void refuse_line(struct server *s, enum rpc_code code, const char *proble
 		return;
 	req->rpc.kind = RPC_BAD;
 	req->rpc.code = code;
-	memcpy(req->rpc.problem, problem, MIN(strlen(problem) + 1, sizeof(req->rpc.problem)));
-	req->rpc.problem[sizeof(req->rpc.problem) - 1] = '\0';
+	text_format(req->rpc.problem, sizeof(req->rpc.problem), "%s", problem);
 	handle(s, req);
 }
+
+static_assert(SERVER_BATCH_MAX == 100, "a message below names this number");
 
 static void handle_array(struct server *s, const char *line, size_t len)
 {
@@ -270,7 +290,7 @@ static void stop(struct server *s, const char *why)
 		return;
 	log_line(MCP_LOG_INFO, "server stopping: %s", why);
 	s->stopping = true;
-	s->stop_deadline_ms = loop_now_ms() + SERVER_GRACE_MS;
+	s->stop_deadline_ms = clock_now_ms() + SERVER_GRACE_MS;
 }
 
 static void end_input(struct server *s, const char *why)
@@ -304,12 +324,12 @@ static void read_input(struct server *s)
 	consume(s);
 }
 
-static void input_ready(struct loop_source *source, uint32_t events _unused_)
+static void input_ready(struct loop_source *source, _unused_ uint32_t events)
 {
 	read_input(CONTAINER_OF(source, struct server, input));
 }
 
-static void signal_ready(struct loop_source *source, uint32_t events _unused_)
+static void signal_ready(struct loop_source *source, _unused_ uint32_t events)
 {
 	struct server *s = CONTAINER_OF(source, struct server, signals);
 	struct signalfd_siginfo info;
@@ -338,7 +358,7 @@ static bool over(const struct server *s, int64_t now_ms)
 /* Does what became possible; returns how long to wait for more, or -1. */
 static int64_t tick(struct server *s)
 {
-	int64_t now_ms = loop_now_ms(), next = MIN(initc_tick(&s->initc, now_ms), call_tick(s, now_ms));
+	int64_t now_ms = clock_now_ms(), next = MIN(initc_tick(&s->initc, now_ms), call_tick(s, now_ms));
 
 	serve_waiting(s);
 	consume(s);
@@ -357,7 +377,7 @@ int server_run(struct server *s)
 	int64_t timeout_ms = tick(s);
 	int r = 0;
 
-	while (r == 0 && !over(s, loop_now_ms())) {
+	while (r == 0 && !over(s, clock_now_ms())) {
 		r = loop_wait(&s->loop, timeout_ms);
 		timeout_ms = tick(s);
 	}
@@ -385,7 +405,7 @@ static int watch_signals(struct server *s)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	s->signals =
-		(struct loop_source){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ready = signal_ready };
+		(struct loop_source) { .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ready = signal_ready };
 	return s->signals.fd < 0 ? -errno : loop_add(&s->loop, &s->signals, EPOLLIN);
 }
 
@@ -396,7 +416,7 @@ int server_init(struct server *s, const struct mcp_config *config, int root_fd, 
 	s->config = config;
 	s->root_fd = root_fd;
 	s->input_fd = input_fd;
-	s->input = (struct loop_source){ .fd = input_fd, .ready = input_ready };
+	s->input = (struct loop_source) { .fd = input_fd, .ready = input_ready };
 	s->signals.fd = -EBADF;
 	s->input_open = true;
 	s->waiting_last = &s->waiting;
@@ -417,11 +437,8 @@ int server_init(struct server *s, const struct mcp_config *config, int root_fd, 
 void server_done(struct server *s)
 {
 	work_done(&s->work);
-	while (s->waiting) {
-		struct request *req = s->waiting;
-		s->waiting = req->next;
-		request_free(s, req);
-	}
+	while (s->waiting)
+		request_free(s, unlink_waiting(s, &s->waiting));
 	initc_done(&s->initc);
 	out_done(&s->out);
 	registry_done();

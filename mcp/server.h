@@ -91,5 +91,8 @@ void server_refuse(struct server *s, const struct request *req, enum rpc_code co
 /* Sends notifications/message to a handshake client that wants this level. */
 void server_notify_log(struct server *s, enum mcp_log_level level, const char *text);
 
+/* Drops the waiting request whose id has the JSON text @id, if there is one. It is not answered. */
+void server_forget(struct server *s, const char *id);
+
 /* Ends the life of a request, answered or not. */
 void request_free(struct server *s, struct request *req);

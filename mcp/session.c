@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mcp/log.h"
 #include "runtime/base/jsonw.h"
 
 static const char *const names[] = {
@@ -17,7 +16,7 @@ static const char *const names[] = {
 
 void session_init(struct session *s)
 {
-	*s = (struct session){ .ready = false, .version = MCP_2025_11_25, .log_level = MCP_LOG_INFO };
+	*s = (struct session) { .ready = false, .version = MCP_2025_11_25, .log_level = MCP_LOG_INFO };
 }
 
 const char *session_version_name(enum mcp_version version)
@@ -34,7 +33,7 @@ enum mcp_version session_handshake(struct session *s, const char *wanted)
 	return s->version;
 }
 
-static bool _printf_(3, 4) refuse(struct refusal *r, enum rpc_code code, const char *fmt, ...)
+_printf_(3, 4) static bool refuse(struct refusal *r, enum rpc_code code, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
+#include "mcp/log.h"
 #include "mcp/rpc.h"
-#include "mcp/tool.h"
 
 /* In order of age. */
 enum mcp_version { MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28 };

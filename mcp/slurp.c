@@ -27,13 +27,8 @@ int slurp_place(const struct ws_place *place, struct buf *content, struct stat *
 	if (st.st_size > SLURP_MAX)
 		return -EFBIG;
 	for (;;) {
-		char *to = buf_reserve(content, SLURP_STEP);
-		size_t room = SLURP_STEP;
-		if (!to && buf_error(content) == -E2BIG) { /* close to the cap */
-			content->error = 0;
-			room = content->max - content->len;
-			to = room ? buf_reserve(content, room) : NULL;
-		}
+		size_t room = MIN((size_t) SLURP_STEP, content->max - content->len);
+		char *to = room ? buf_reserve(content, room) : NULL;
 		if (!to)
 			return room ? -ENOMEM : -EFBIG;
 		ssize_t n = read(fd, to, room);

@@ -14,7 +14,7 @@ enum { SLURP_MAX = 64 * 1024 * 1024 };
 
 /*
  * Reads the regular file at @place into @content (which must allow SLURP_MAX). *@ret_st, unless NULL, describes what
- * was read. 0, -EFBIG when it is larger than SLURP_MAX, -EINVAL when it is not a regular file, or another negative
+ * was read. 0, -EFBIG when it has SLURP_MAX bytes or more, -EINVAL when it is not a regular file, or another negative
  * errno.
  */
 int slurp_place(const struct ws_place *place, struct buf *content, struct stat *ret_st) _must_check_;

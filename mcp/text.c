@@ -54,6 +54,11 @@ void text_format(char *to, size_t size, const char *fmt, ...)
 		to[utf8_floor(to, size - 1)] = '\0';
 }
 
+bool text_is_binary(const char *s, size_t n)
+{
+	return n > 0 && memchr(s, '\0', MIN(n, (size_t) TEXT_PROBE)) != NULL;
+}
+
 size_t text_line_at(const char *s, size_t at)
 {
 	size_t line = 1;

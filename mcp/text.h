@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "runtime/base/attr.h"
@@ -19,6 +20,10 @@ void text_add_line(struct buf *out, const char *s, size_t n, size_t max);
 
 /* Like snprintf(3), but what does not fit is cut between characters. */
 void text_format(char *to, size_t size, const char *fmt, ...) _printf_(3, 4);
+
+/* Whether a file that begins with @s is no text: there is a NUL byte among its first TEXT_PROBE bytes. */
+enum { TEXT_PROBE = 8192 };
+bool text_is_binary(const char *s, size_t n);
 
 /* Number of the line (from 1) that the offset @at of @s lies in. */
 size_t text_line_at(const char *s, size_t at);

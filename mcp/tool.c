@@ -210,7 +210,7 @@ int tool_exec(struct tool_call *pub, const struct exec_request *req, struct exec
 {
 	struct call *call = call_of(pub);
 
-	*res = (struct exec_result){ .refused_step = 0 };
+	*res = (struct exec_result) { .refused_step = 0 };
 	call->exec_req = req;
 	call->exec_res = res;
 	call->exec_over = false;

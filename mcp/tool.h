@@ -17,6 +17,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "mcp/log.h"
 #include "runtime/base/attr.h"
 #include "runtime/base/buf.h"
 
@@ -34,20 +35,8 @@ struct mcp_config {
 	int64_t max_search_results;    /* MAX_SEARCH_RESULTS, 50 */
 	int64_t max_read_bytes;        /* MAX_READ_SIZE_BYTES, 1048576 */
 	int64_t max_write_bytes;       /* MAX_WRITE_SIZE_BYTES, 5242880 */
-	int log_level;                 /* LOG_LEVEL: enum mcp_log_level of stderr */
+	enum mcp_log_level log_level;  /* LOG_LEVEL: least level of lines on stderr */
 	bool structured_output;        /* --structured-output: repeat the text as structuredContent {"result": …} */
-};
-
-/* The eight levels of the protocol, quietest last. */
-enum mcp_log_level {
-	MCP_LOG_DEBUG,
-	MCP_LOG_INFO,
-	MCP_LOG_NOTICE,
-	MCP_LOG_WARNING,
-	MCP_LOG_ERROR,
-	MCP_LOG_CRITICAL,
-	MCP_LOG_ALERT,
-	MCP_LOG_EMERGENCY,
 };
 
 /* One call. Everything in it lives until the answer has been queued. */
@@ -63,6 +52,12 @@ struct tool_call {
 	void *state;                     /* for the core */
 	char summary[160];               /* see tool_summary() */
 };
+
+/* Whether the client has given the call up. Any thread. */
+static inline bool tool_is_cancelled(const struct tool_call *call)
+{
+	return call->cancelled && atomic_load(call->cancelled);
+}
 
 /* Replaces the answer's text by a formatted one and marks it as an error. */
 void tool_fail(struct tool_call *call, const char *fmt, ...) _printf_(2, 3);
@@ -145,3 +140,7 @@ struct mcp_tool {
 	 */
 	void (*describe)(const struct tool_call *call, struct buf *line);
 };
+
+/* The rows, each at the end of its tool's file. */
+extern const struct mcp_tool tool_list_directory, tool_read_file, tool_run_bash, tool_search_and_replace,
+	tool_search_workspace, tool_write_file;

@@ -1,11 +1,8 @@
 /*
  * list_directory: what is in a directory of the workspace. Runs on a worker thread.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "mcp/dirlist.h"

@@ -12,12 +12,11 @@
  * brackets tells so to the model.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "mcp/text.h"
 #include "mcp/tool.h"
 #include "mcp/ws.h"
 #include "runtime/base/fd.h"
@@ -25,7 +24,6 @@
 
 enum {
 	READ_CHUNK = 64 * 1024,
-	READ_PROBE = 8192,        /* a NUL byte in here makes a file binary */
 	READ_LIMIT_DEFAULT = 100, /* lines; as in the schema */
 	READ_NOTE_MAX = 256,      /* bytes kept free for the last line */
 };
@@ -102,7 +100,7 @@ static int scan(struct page *p, int fd, bool only_count)
 			continue;
 		if (n < 0)
 			return failed(p, errno);
-		if (p->call->cancelled && atomic_load(p->call->cancelled))
+		if (tool_is_cancelled(p->call))
 			return failed(p, ECANCELED);
 		if (n == 0) {
 			p->lines = p->line + p->within;
@@ -110,10 +108,9 @@ static int scan(struct page *p, int fd, bool only_count)
 		}
 		const char *data = chunk;
 		size_t len = (size_t) n;
-		if (seen == 0 && len >= 3 && memcmp(data, "\xEF\xBB\xBF", 3) == 0) {
-			data += 3;
-			len -= 3;
-		}
+		size_t bom = seen == 0 ? utf8_bom_length(data, len) : 0;
+		data += bom;
+		len -= bom;
 		if (!counting && feed(p, &data, &len) == ENOUGH)
 			counting = true;
 		if (buf_error(&p->raw))
@@ -127,10 +124,10 @@ static int scan(struct page *p, int fd, bool only_count)
 
 static bool is_binary(int fd)
 {
-	char probe[READ_PROBE];
+	char probe[TEXT_PROBE];
 	ssize_t n = pread(fd, probe, sizeof(probe), 0);
 
-	return n > 0 && memchr(probe, '\0', (size_t) n);
+	return n > 0 && text_is_binary(probe, (size_t) n);
 }
 
 /* Works out which lines are wanted. 0 or -errno with the call failed. */
@@ -165,13 +162,15 @@ static void make_text(struct page *p, struct buf *text)
 			out[n++] = out[i];
 	if (n > 0 && out[n - 1] == '\n')
 		n--;
+	if (n == 0)
+		return;
 	const char *from = out, *end = out + n;
 	while (from < end) {
 		const char *nul = memchr(from, '\0', (size_t) (end - from));
 		utf8_repair(text, from, (size_t) ((nul ? nul : end) - from));
 		if (!nul)
 			break;
-		buf_add_str(text, "\xEF\xBF\xBD");
+		buf_add_str(text, UTF8_REPLACEMENT);
 		from = nul + 1;
 	}
 }

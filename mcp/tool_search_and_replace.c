@@ -6,7 +6,6 @@
  * is checked before it is replaced.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -15,6 +14,7 @@
 #include "mcp/diff.h"
 #include "mcp/edit.h"
 #include "mcp/slurp.h"
+#include "mcp/text.h"
 #include "mcp/tool.h"
 #include "mcp/ws.h"
 #include "runtime/base/utf8.h"
@@ -22,10 +22,7 @@
 enum {
 	REPLACE_EDITS_MAX = 200,
 	REPLACE_NOTES_MAX = 4096,
-	REPLACE_PROBE = 8192, /* a NUL byte in here makes a file binary */
 };
-
-static const char bom[] = "\xEF\xBB\xBF";
 
 struct job {
 	struct tool_call *call;
@@ -73,14 +70,15 @@ static bool load(struct job *j)
 		(void) ws_fail(call, "File", j->path, -r);
 		return false;
 	}
-	if (j->before.len && memchr(j->before.p, '\0', MIN(j->before.len, (size_t) REPLACE_PROBE))) {
+	if (text_is_binary(j->before.p, j->before.len)) {
 		tool_fail(call, "File '%s' appears to be binary (it has a NUL byte): this tool changes text only.",
 			  ws_show(j->path).s);
 		return false;
 	}
-	j->has_bom = j->before.len >= 3 && memcmp(j->before.p, bom, 3) == 0;
+	size_t bom = utf8_bom_length(buf_cstr(&j->before), j->before.len);
+	j->has_bom = bom > 0;
 	if (j->has_bom)
-		buf_consume(&j->before, 3);
+		buf_consume(&j->before, bom);
 	buf_add(&j->after, buf_cstr(&j->before), j->before.len);
 	if (buf_error(&j->after))
 		(void) ws_fail(call, "File", j->path, ENOMEM);
@@ -89,7 +87,7 @@ static bool load(struct job *j)
 
 static const char *without_bom(const char *s)
 {
-	return strncmp(s, bom, 3) == 0 ? s + 3 : s;
+	return s + utf8_bom_length(s, strlen(s));
 }
 
 static bool is_ascii(const char *s)
@@ -111,7 +109,7 @@ static bool read_edit(struct job *j, const cJSON *item, size_t index, struct edi
 			  index);
 		return false;
 	}
-	if (j->has_bom && strncmp(old_text, bom, 3) == 0) { /* it is not part of the text, and stays */
+	if (j->has_bom && without_bom(old_text) != old_text) { /* it is not part of the text, and stays */
 		old_text = without_bom(old_text);
 		new_text = without_bom(new_text);
 	}
@@ -154,7 +152,7 @@ static bool apply_all(struct job *j, const cJSON *edits)
 	cJSON_ArrayForEach(item, edits) {
 		struct edit e;
 
-		if (j->call->cancelled && atomic_load(j->call->cancelled)) {
+		if (tool_is_cancelled(j->call)) {
 			tool_fail(j->call, "The call was cancelled. Nothing was changed.");
 			return false;
 		}
@@ -182,11 +180,11 @@ static bool is_changed(const struct job *j)
 
 static bool store(struct job *j)
 {
-	_cleanup_buf_ struct buf whole = BUF_INIT((size_t) SLURP_MAX + 3);
+	_cleanup_buf_ struct buf whole = BUF_INIT(SLURP_MAX + sizeof(UTF8_BOM) - 1);
 	const struct buf *content = &j->after;
 
 	if (j->has_bom) {
-		buf_add_str(&whole, bom);
+		buf_add_str(&whole, UTF8_BOM);
 		buf_add(&whole, j->after.p, j->after.len);
 		content = &whole;
 	}

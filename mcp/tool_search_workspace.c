@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "mcp/dirlist.h"
 #include "mcp/glob.h"
@@ -117,7 +116,7 @@ static bool visit(struct search *s, struct level *level, const struct dirlist_en
 {
 	size_t len = level->path_len, name = strlen(e->name);
 
-	if (++s->seen % SEARCH_CANCEL_STEP == 0 && s->call->cancelled && atomic_load(s->call->cancelled))
+	if (++s->seen % SEARCH_CANCEL_STEP == 0 && tool_is_cancelled(s->call))
 		return false;
 	if (len + 1 + name >= sizeof(s->path) || s->seen > SEARCH_ENTRIES_MAX) {
 		s->incomplete = true;
@@ -223,7 +222,7 @@ static void run(struct tool_call *call)
 	if (!prepare(&s, pattern))
 		return;
 	walk(&s);
-	if (call->cancelled && atomic_load(call->cancelled))
+	if (tool_is_cancelled(call))
 		tool_fail(call, "The search was cancelled.");
 	else
 		answer(&s, pattern);

@@ -14,9 +14,23 @@
 #define _must_check_ __attribute__((warn_unused_result))
 #define _noreturn_ __attribute__((noreturn))
 #define _unused_ __attribute__((unused))
-#define _fallthrough_ __attribute__((fallthrough))
+
+/* Whether this is a build with AddressSanitizer (MODE=asan): gcc and clang tell in different ways. */
+#ifdef __SANITIZE_ADDRESS__
+#define ATTR_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ATTR_SANITIZED 1
+#endif
+#endif
+#ifndef ATTR_SANITIZED
+#define ATTR_SANITIZED 0
+#endif
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Yields the structure of type @type whose member @member @ptr points to. */
+#define CONTAINER_OF(ptr, type, member) ((type *) (void *) ((char *) (ptr) - offsetof(type, member)))
 
 #define MIN(a, b)                                                                                                      \
 	({                                                                                                             \

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "runtime/base/attr.h"

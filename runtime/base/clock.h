@@ -14,6 +14,14 @@ static inline struct timespec clock_now(void)
 	return now;
 }
 
+/* Milliseconds on this clock, for deadlines. */
+static inline int64_t clock_now_ms(void)
+{
+	struct timespec now = clock_now();
+
+	return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /* Microseconds since @start (a clock_now()). */
 static inline uint64_t clock_us_since(const struct timespec *start)
 {

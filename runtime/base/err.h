@@ -31,7 +31,7 @@ struct err {
 /*
  * Fills @err (NULL is allowed) and returns -@errnum, or -EINVAL when @errnum is 0, so that
  * `return err_set(err, …)` is one statement. When @errnum is positive nothing is appended: write the reason into the text
- * with %m or err_name().
+ * with %m.
  */
 int err_set(struct err *err, enum err_code code, int errnum, const char *fmt, ...) _printf_(4, 5);
 

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "runtime/base/sysx.h"

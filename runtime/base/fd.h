@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -42,4 +43,5 @@ int fd_ensure_stdio(void) _must_check_;
 /* Marks every descriptor from @first up close-on-exec (close_range(2)). 0 or -errno. */
 int fd_cloexec_from(unsigned int first) _must_check_;
 
+/* Sets or clears O_NONBLOCK, which belongs to the open file and is seen by all who share it. 0 or -errno. */
 int fd_set_nonblock(int fd, bool on) _must_check_;

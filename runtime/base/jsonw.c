@@ -5,13 +5,15 @@
 
 #include <string.h>
 
+#include "runtime/base/utf8.h"
+
 static void escape(struct buf *b, unsigned char c)
 {
 	static const char names[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
 	const char *at = c ? strchr(names, c) : NULL;
 
 	if (c == 0)
-		buf_add_str(b, JSONW_REPLACEMENT);
+		buf_add_str(b, UTF8_REPLACEMENT);
 	else if (at)
 		buf_addf(b, "\\%c", letters[at - names]);
 	else

@@ -8,8 +8,6 @@
 
 #include "runtime/base/buf.h"
 
-#define JSONW_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
 /* A quoted string of @len bytes; NUL becomes U+FFFD. */
 void jsonw_string(struct buf *b, const char *s, size_t len);
 void jsonw_str(struct buf *b, const char *s);

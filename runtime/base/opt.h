@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "runtime/base/attr.h"
 #include "runtime/base/buf.h"
@@ -34,6 +35,12 @@ struct opt {
 	const char *help;     /* one line, lower case, no final full stop */
 	const char *detail;   /* further sentences for the man page, or NULL */
 };
+
+/* What an option without argument says: --name and --name=true are true. */
+static inline bool opt_is_true(const char *value)
+{
+	return !value || strcmp(value, "true") == 0;
+}
 
 enum opt_order {
 	OPT_STOP_AT_OPERAND, /* what follows the first operand belongs to it */

@@ -75,8 +75,8 @@ int str_to_size(const char *s, uint64_t min, uint64_t max, uint64_t *ret)
 
 int str_to_milli(const char *s, uint64_t min, uint64_t max, uint64_t *ret)
 {
-	uint64_t whole, fraction = 0;
-	int r = *s == '.' ? (whole = 0, 0) : digits(&s, &whole);
+	uint64_t whole = 0, fraction = 0;
+	int r = *s == '.' ? 0 : digits(&s, &whole);
 
 	if (r < 0)
 		return r;
@@ -105,4 +105,11 @@ bool str_is_name(const char *s, size_t max)
 		if (!str_is_alnum(s[i]) && s[i] != '_' && s[i] != '.' && s[i] != '-')
 			return false;
 	return true;
+}
+
+bool str_same_variable(const char *a, const char *b)
+{
+	size_t len = strcspn(a, "=");
+
+	return strncmp(a, b, len) == 0 && a[len] == '=' && b[len] == '=';
 }

@@ -22,6 +22,9 @@ int str_to_milli(const char *s, uint64_t min, uint64_t max, uint64_t *ret) _must
 /* A name of 1 to @max letters, digits, '_', '.', '-', beginning with a letter or digit. */
 bool str_is_name(const char *s, size_t max);
 
+/* True when two assignments "NAME=value" are to the same name. */
+bool str_same_variable(const char *a, const char *b);
+
 /* True for a character that belongs in a host name label, a file name of ours or an identifier. */
 static inline bool str_is_alnum(char c)
 {

@@ -117,7 +117,7 @@ void utf8_repair(struct buf *out, const char *s, size_t n)
 		if (n == 0)
 			return;
 		(void) step_over(s, n, &bad);
-		buf_add_str(out, "\xEF\xBF\xBD");
+		buf_add_str(out, UTF8_REPLACEMENT);
 		s += bad;
 		n -= bad;
 	}

@@ -8,11 +8,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "runtime/base/attr.h"
 #include "runtime/base/buf.h"
 
-enum { UTF8_REPLACEMENT = 0xFFFD };
+#define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, in place of what is not UTF-8 */
+#define UTF8_BOM "\xef\xbb\xbf"         /* U+FEFF, as a byte order mark */
+
+/* Length of the byte order mark at the front of @s: 3 or 0. */
+static inline size_t utf8_bom_length(const char *s, size_t n)
+{
+	const size_t len = sizeof(UTF8_BOM) - 1;
+
+	return n >= len && memcmp(s, UTF8_BOM, len) == 0 ? len : 0;
+}
 
 /*
  * Length of the well-formed character at @s (and its code point in *@ret_cp, unless that is NULL), or 0 when there is

@@ -57,7 +57,7 @@ static enum probe_status worst(const struct probe_finding *f, size_t count)
 static int run(int argc, char **argv, struct err *err)
 {
 	static struct probe_finding findings[PROBE_FINDINGS_MAX];
-	static struct options o;
+	_cleanup_options_ struct options o = { .help = false };
 	_cleanup_buf_ struct buf out = BUF_INIT(OUTPUT_MAX);
 
 	options_init(&o);

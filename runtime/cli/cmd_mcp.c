@@ -8,14 +8,11 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "runtime/base/fd.h"
 #include "runtime/base/str.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/options.h"
 #include "runtime/life/launch.h"
 #include "runtime/life/supervise.h"
-
-enum { SETTING_TEXT_MAX = 64 };
 
 /* Variables of our own environment that set the server's limits, and its option for each. */
 static const struct {
@@ -23,10 +20,10 @@ static const struct {
 	const char *option;
 	uint64_t max;
 } settings[] = {
-	{ "COMMAND_TIMEOUT", "--command-timeout", 86400 },
-	{ "MAX_SEARCH_RESULTS", "--max-search-results", 100000 },
-	{ "MAX_READ_SIZE_BYTES", "--max-read-bytes", (uint64_t) 1 << 30 },
-	{ "MAX_WRITE_SIZE_BYTES", "--max-write-bytes", (uint64_t) 1 << 30 },
+	{ "COMMAND_TIMEOUT", "--command-timeout", SPEC_COMMAND_TIMEOUT_MAX },
+	{ "MAX_SEARCH_RESULTS", "--max-search-results", SPEC_SEARCH_RESULTS_MAX },
+	{ "MAX_READ_SIZE_BYTES", "--max-read-bytes", SPEC_FILE_BYTES_MAX },
+	{ "MAX_WRITE_SIZE_BYTES", "--max-write-bytes", SPEC_FILE_BYTES_MAX },
 };
 
 static int add_server_arg(struct spec *spec, const char *arg, struct err *err)
@@ -114,7 +111,7 @@ static void greet_people(void)
 
 static int run(int argc, char **argv, struct err *err)
 {
-	static struct options o;
+	_cleanup_options_ struct options o = { .help = false };
 	struct sandbox sandbox = SANDBOX_NONE;
 
 	options_init(&o);
@@ -135,7 +132,6 @@ static int run(int argc, char **argv, struct err *err)
 	r = launch_start(&o.spec, NULL, &sandbox, err);
 	if (r >= 0)
 		r = supervise_mcp(&sandbox, err);
-	options_done(&o);
 	return r;
 }
 

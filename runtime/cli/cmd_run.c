@@ -13,7 +13,7 @@
 static int run(int argc, char **argv, struct err *err)
 {
 	static const int stdio[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
-	static struct options o;
+	_cleanup_options_ struct options o = { .help = false };
 	struct sandbox sandbox = SANDBOX_NONE;
 
 	options_init(&o);
@@ -38,7 +38,6 @@ static int run(int argc, char **argv, struct err *err)
 		r = launch_start(&o.spec, &message, &sandbox, err);
 	if (r >= 0)
 		r = supervise_run(&sandbox, o.spec.workdir, argv[0], err);
-	options_done(&o);
 	return r;
 }
 

@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include "runtime/base/attr.h"
-#include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/base/opt.h"
 
@@ -13,7 +11,6 @@ enum cli_group {
 	GROUP_RUN = 1 << 0,
 	GROUP_MCP = 1 << 1,
 	GROUP_DOCTOR = 1 << 2,
-	GROUP_MAIN = 1 << 3,
 	GROUP_SANDBOX = GROUP_RUN | GROUP_MCP,
 };
 

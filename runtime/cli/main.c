@@ -16,8 +16,8 @@ enum { HELP_MAX = 64 * 1024, EXIT_OWN_FAILURE = 125 };
 
 const struct cli_command *const cli_commands[] = { &cmd_mcp, &cmd_run, &cmd_doctor, NULL };
 
-/* Prints a text on stdout. A reader that went away is no error of ours. */
-static void print(struct buf *text)
+/* Prints a text on stdout, or ends the program when that cannot be done. */
+static void print(const struct buf *text)
 {
 	if (buf_error(text) || fd_write_all(STDOUT_FILENO, buf_cstr(text), text->len) < 0)
 		_exit(EXIT_OWN_FAILURE);

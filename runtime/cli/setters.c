@@ -25,26 +25,21 @@ enum {
 
 #define MEMORY_MIN ((uint64_t) 6 << 20)
 
-static bool is_true(const char *value)
-{
-	return !value || strcmp(value, "true") == 0;
-}
-
 int set_help(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
 {
-	((struct options *) target)->help = is_true(value);
+	((struct options *) target)->help = opt_is_true(value);
 	return 0;
 }
 
 int set_json(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
 {
-	((struct options *) target)->json = is_true(value);
+	((struct options *) target)->json = opt_is_true(value);
 	return 0;
 }
 
 int set_always_true(_unused_ void *target, const struct opt *opt, const char *value, struct err *err)
 {
-	if (is_true(value))
+	if (opt_is_true(value))
 		return 0;
 	return err_set(err, ERR_USAGE, EINVAL, "'--%s=false' is not possible: it always holds", opt->name);
 }
@@ -232,28 +227,33 @@ static int limit_value(const char *text, rlim_t *ret)
 	return r;
 }
 
+/* SOFT[:HARD] */
+static int limit_pair(const char *text, struct spec_rlimit *ret)
+{
+	char soft_text[24]; /* a number of 64 bits has at most 20 digits */
+	size_t len = strcspn(text, ":");
+
+	if (len >= sizeof(soft_text))
+		return -EINVAL;
+	memcpy(soft_text, text, len);
+	soft_text[len] = '\0';
+	int r = limit_value(soft_text, &ret->soft);
+	if (r < 0)
+		return r;
+	ret->hard = ret->soft;
+	return text[len] ? limit_value(text + len + 1, &ret->hard) : 0;
+}
+
 static int parse_limit(struct spec *spec, int resource, const char *value, const char *equals, struct err *err)
 {
-	char soft_text[24];
-	size_t len = strcspn(equals + 1, ":");
 	struct spec_rlimit limit = { .set = true };
 
-	if (len < sizeof(soft_text)) {
-		memcpy(soft_text, equals + 1, len);
-		soft_text[len] = '\0';
-		if (limit_value(soft_text, &limit.soft) == 0) {
-			limit.hard = limit.soft;
-			const char *hard = equals + 1 + len;
-			if (!*hard || limit_value(hard + 1, &limit.hard) == 0) {
-				if (limit.soft > limit.hard)
-					return err_set(err, ERR_USAGE, EINVAL, "--ulimit '%s': the soft limit is above the hard one",
-						       value);
-				spec->rlimits[resource] = limit;
-				return 0;
-			}
-		}
-	}
-	return err_set(err, ERR_USAGE, EINVAL, "--ulimit '%s': the limits must be numbers, as in nofile=1024:2048", value);
+	if (limit_pair(equals + 1, &limit) < 0)
+		return err_set(err, ERR_USAGE, EINVAL, "--ulimit '%s': the limits must be numbers, as in nofile=1024:2048", value);
+	if (limit.soft > limit.hard)
+		return err_set(err, ERR_USAGE, EINVAL, "--ulimit '%s': the soft limit is above the hard one", value);
+	spec->rlimits[resource] = limit;
+	return 0;
 }
 
 int set_ulimit(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
@@ -305,6 +305,6 @@ int set_log_level(void *target, _unused_ const struct opt *opt, const char *valu
 
 int set_structured_output(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
 {
-	((struct options *) target)->structured_output = is_true(value);
+	((struct options *) target)->structured_output = opt_is_true(value);
 	return 0;
 }

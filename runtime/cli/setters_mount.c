@@ -4,7 +4,6 @@
 #include "runtime/cli/setters.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/str.h"
@@ -21,11 +20,6 @@ static struct spec *spec_of(void *target)
 	return &((struct options *) target)->spec;
 }
 
-static bool is_true(const char *value)
-{
-	return !value || strcmp(value, "true") == 0;
-}
-
 int set_workspace(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
 {
 	struct spec *spec = spec_of(target);
@@ -39,7 +33,7 @@ int set_workspace(void *target, _unused_ const struct opt *opt, const char *valu
 
 int set_allow_home(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
 {
-	spec_of(target)->allow_home = is_true(value);
+	spec_of(target)->allow_home = opt_is_true(value);
 	return 0;
 }
 

@@ -1,19 +1,19 @@
 /*
  * One command inside the sandbox: see command.h. command_start() runs in cloche-init; the rest runs in its forked children,
- * first with init's capabilities (CAP_SYS_ADMIN and CAP_SETPCAP of the sandbox's user namespace), then with none.
+ * first with init's capability (CAP_SYS_ADMIN of the sandbox's user namespace), then with none.
  */
 #include "runtime/init/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
+#include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
 #include "runtime/kern/caps.h"
 #include "runtime/kern/mountplan.h"
@@ -24,6 +24,7 @@ enum {
 	PARK_REPORT = PARK + INITMSG_SPAWN_FDS,
 };
 
+/* What the shim has to say to init. */
 static void tell(int report_fd, const struct command_report *report)
 {
 	/* Smaller than PIPE_BUF: whole or not at all. When init does not listen any more, everything ends anyway. */
@@ -45,16 +46,6 @@ static int apply_limits(const struct command_limits *limits)
 	return 0;
 }
 
-static void reset_signals(void)
-{
-	sigset_t none;
-
-	for (int sig = 1; sig < NSIG; sig++)
-		(void) signal(sig, SIG_DFL);
-	(void) sigemptyset(&none);
-	(void) sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* The command's own process, up to its exec. The filter comes last: it forbids much of what comes before. */
 static struct command_failure become_command(const struct command_request *req)
 {
@@ -62,8 +53,7 @@ static struct command_failure become_command(const struct command_request *req)
 
 	if (setsid() < 0)
 		return (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) errno };
-	reset_signals();
-	if ((r = apply_limits(req->limits)) < 0 || (r = caps_drop_all()) < 0)
+	if ((r = proc_reset_signals()) < 0 || (r = apply_limits(req->limits)) < 0 || (r = caps_drop_all()) < 0)
 		return (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) -r };
 	if (chdir(req->cwd) < 0)
 		return (struct command_failure) { INITMSG_STEP_CWD, (uint32_t) errno };
@@ -79,9 +69,13 @@ static int keep_descriptors(const struct command_request *req, int report_fd)
 {
 	int wanted[INITMSG_SPAWN_FDS + 1] = { req->stdio[0], req->stdio[1], req->stdio[2], report_fd };
 
-	for (int i = 0; i < (int) ARRAY_LEN(wanted); i++)
-		if (fcntl(wanted[i], F_DUPFD_CLOEXEC, PARK + i) != PARK + i)
-			return errno ? -errno : -EMFILE;
+	for (int i = 0; i < (int) ARRAY_LEN(wanted); i++) {
+		int parked = fcntl(wanted[i], F_DUPFD_CLOEXEC, PARK + i);
+		if (parked < 0)
+			return -errno;
+		if (parked != PARK + i) /* taken: init has more descriptors than it may */
+			return -EMFILE;
+	}
 	for (int i = 0; i < INITMSG_SPAWN_FDS; i++)
 		if (dup2(PARK + i, i) < 0)
 			return -errno;
@@ -184,47 +178,43 @@ pid_t command_execute(const struct command_request *req, struct command_failure 
 	(void) fd_close(verdict[1]);
 	/* Nothing comes when the exec succeeds: the pipe closes with it. */
 	if (pid > 0 && fd_read_exact(verdict[0], failure, sizeof(*failure)) == 0) {
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		(void) proc_wait(pid, NULL);
 		pid = -1;
 	}
 	(void) fd_close(verdict[0]);
 	return pid;
 }
 
+_noreturn_ static void shim_refuse(int report_fd, uint32_t step, uint32_t errnum)
+{
+	struct command_report report = { .type = INITMSG_REFUSED, .step = step, .errnum = errnum };
+
+	tell(report_fd, &report);
+	_exit(1);
+}
+
 _noreturn_ static void shim_main(const struct command_request *req, int report_fd)
 {
-	struct command_report report = { .type = INITMSG_REFUSED, .step = INITMSG_STEP_SETUP };
+	struct command_report report = { .type = INITMSG_STARTED };
 	struct command_failure failure = { 0 };
-	int r;
 
 	(void) prctl(PR_SET_NAME, "cloche-shim");
-	if ((r = keep_descriptors(req, report_fd)) < 0) {
-		report.errnum = (uint32_t) -r;
-		tell(report_fd, &report);
-		_exit(1);
-	}
-	report_fd = PARK_REPORT;
-	if ((r = mount_proc()) < 0) {
-		report.errnum = (uint32_t) -r;
-		tell(report_fd, &report);
-		_exit(1);
-	}
+	int r = keep_descriptors(req, report_fd);
+	if (r < 0)
+		shim_refuse(report_fd, INITMSG_STEP_SETUP, (uint32_t) -r);
+	r = mount_proc();
+	if (r < 0)
+		shim_refuse(PARK_REPORT, INITMSG_STEP_SETUP, (uint32_t) -r);
 	pid_t command = command_execute(req, &failure);
 	/* The shim must not keep the command's pipes open. */
 	if (sysx_close_range(0, STDERR_FILENO, 0) < 0 || caps_drop_all() < 0)
 		_exit(1);
-	if (command < 0) {
-		report.step = failure.step;
-		report.errnum = failure.errnum;
-		tell(report_fd, &report);
-		_exit(1);
-	}
-	report.type = INITMSG_STARTED;
-	tell(report_fd, &report);
+	if (command < 0)
+		shim_refuse(PARK_REPORT, failure.step, failure.errnum);
+	tell(PARK_REPORT, &report);
 	watch(command, &report);
 	kill_leftovers();
-	tell(report_fd, &report);
+	tell(PARK_REPORT, &report);
 	_exit(0);
 }
 

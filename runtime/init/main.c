@@ -1,9 +1,9 @@
 /*
  * cloche-init: PID 1 of the sandbox.
  *
- * The only process inside that holds capabilities (CAP_SYS_ADMIN and CAP_SETPCAP of the sandbox's own user namespace, worth
+ * The only process inside that holds a capability (CAP_SYS_ADMIN of the sandbox's own user namespace, worth
  * nothing on the host). It parses nothing that the agent wrote: its requests are the fixed messages of initmsg.h, from the
- * supervisor (descriptor 3) and from the MCP server. From its first line on it must not end by accident, since its end is the
+ * supervisor (INITMSG_CONTROL_FD) and from the MCP server. From its first line on it must not end by accident, since its end is the
  * sandbox's end; everything in it is bounded and nothing is allocated after the start.
  *
  *   cloche-init [--limit RESOURCE SOFT HARD]… run | mcp SERVER-OPTION…
@@ -30,12 +30,9 @@
 #include "runtime/init/server.h"
 #include "runtime/init/single.h"
 #include "runtime/kern/caps.h"
+#include "runtime/spec/initmsg.h"
 
-enum {
-	CONTROL_FD = 3,
-	PROGRAM_FD = 4,
-	NOFILE_WANTED = 4096,
-};
+enum { NOFILE_WANTED = 4096 };
 
 /* The server's standard streams are the client's; init keeps none of them open but stderr. */
 static void let_go_of_client(void)
@@ -53,11 +50,11 @@ _noreturn_ static void serve_mcp(struct serve_session *session, char **argv)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		die("socketpair", errno);
 	argv[0] = (char *) (uintptr_t) "cloche-mcp";
-	session->server = server_start(PROGRAM_FD, pair[1], (const char *const *) argv);
+	session->server = server_start(INITMSG_PROGRAM_FD, pair[1], (const char *const *) argv);
 	if (session->server < 0)
 		die("the server cannot be started", -session->server);
 	(void) fd_close(pair[1]);
-	(void) fd_close(PROGRAM_FD);
+	(void) fd_close(INITMSG_PROGRAM_FD);
 	let_go_of_client();
 	session->server_fd = pair[0];
 	int r = fd_set_nonblock(pair[0], true);
@@ -122,16 +119,16 @@ int main(int argc, char **argv)
 	}
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		die("PR_SET_DUMPABLE", errno);
-	if ((r = caps_prepare()) < 0 || (r = caps_stop_inheritance()) < 0 || (r = fd_cloexec_from(CONTROL_FD)) < 0)
+	if ((r = caps_prepare()) < 0 || (r = caps_stop_inheritance()) < 0 || (r = fd_cloexec_from(INITMSG_CONTROL_FD)) < 0)
 		die("start", -r);
 	raise_own_limit();
 	int signal_fd = child_signals();
 	int mode = read_limits(&limits, argc, argv);
 	const char *const *env = (const char *const *) environ;
 	if (mode < argc && strcmp(argv[mode], "run") == 0)
-		single(CONTROL_FD, signal_fd, &limits, env);
+		single(INITMSG_CONTROL_FD, signal_fd, &limits, env);
 	struct serve_session session = {
-		.control_fd = CONTROL_FD, .server_fd = -EBADF, .signal_fd = signal_fd, .limits = &limits, .env = env,
+		.control_fd = INITMSG_CONTROL_FD, .server_fd = -EBADF, .signal_fd = signal_fd, .limits = &limits, .env = env,
 	};
 	if (mode < argc && strcmp(argv[mode], "mcp") == 0)
 		serve_mcp(&session, argv + mode);

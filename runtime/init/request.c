@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "runtime/base/str.h"
+
 /* The next NUL-terminated string of *@at, or NULL when none is left or it is too long. */
 static const char *next_string(const char **at, const char *end)
 {
@@ -26,7 +28,7 @@ static int set_variable(struct request *req, size_t *count, const char *assignme
 	if (name == 0 || assignment[name] != '=')
 		return -EPROTO;
 	for (size_t i = 0; i < *count; i++) {
-		if (strncmp(req->envp[i], assignment, name + 1) == 0) {
+		if (str_same_variable(req->envp[i], assignment)) {
 			req->envp[i] = assignment;
 			return 0;
 		}

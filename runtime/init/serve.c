@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/fdpass.h"
+#include "runtime/base/proc.h"
 #include "runtime/init/die.h"
 #include "runtime/init/request.h"
 
@@ -196,7 +196,6 @@ static void take_report(struct serve *s, struct command *c)
 	}
 }
 
-
 /* A shim was reaped: what it may have reported comes first, else its command ends here. */
 static void end_reaped(struct serve *s, struct command *c)
 {
@@ -208,7 +207,7 @@ static void end_reaped(struct serve *s, struct command *c)
 
 _noreturn_ static void end_with_server(int status)
 {
-	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	_exit(proc_exit_status(status));
 }
 
 static void reap(struct serve *s)

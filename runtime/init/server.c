@@ -12,6 +12,7 @@
 #include "runtime/base/fd.h"
 #include "runtime/base/sysx.h"
 #include "runtime/kern/caps.h"
+#include "runtime/spec/initmsg.h"
 
 enum { PARK = 256, EXIT_FAILED = 125 };
 
@@ -26,8 +27,8 @@ _noreturn_ static void become_server(int program_fd, int socket, const char *con
 
 	(void) sigemptyset(&none);
 	(void) sigprocmask(SIG_SETMASK, &none, NULL);
-	if (fcntl(program_fd, F_DUPFD_CLOEXEC, PARK) != PARK || dup2(socket, SERVER_INIT_FD) < 0 ||
-	    fd_cloexec_from(SERVER_INIT_FD + 1) < 0 || caps_drop_all() < 0)
+	if (fcntl(program_fd, F_DUPFD_CLOEXEC, PARK) != PARK || dup2(socket, INITMSG_SERVER_FD) < 0 ||
+	    fd_cloexec_from(INITMSG_SERVER_FD + 1) < 0 || caps_drop_all() < 0)
 		_exit(EXIT_FAILED);
 	(void) sysx_execveat(PARK, "", (char *const *) (uintptr_t) argv, (char *const *) (uintptr_t) environment,
 			     AT_EMPTY_PATH);

@@ -5,53 +5,63 @@
 #include "runtime/kern/caps.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
-static const cap_value_t init_caps[] = { CAP_SYS_ADMIN, CAP_SETPCAP };
+/* What cloche-init keeps, and beside it what the launcher's child needs to empty the bounding set. */
+static const cap_value_t init_caps[] = { CAP_SYS_ADMIN };
+static const cap_value_t setup_caps[] = { CAP_SYS_ADMIN, CAP_SETPCAP };
 
+static cap_t setup_set; /* effective: setup_caps; inheritable: init_caps */
+static cap_t pass_set;  /* effective and inheritable: init_caps */
+static cap_t init_set;  /* effective: init_caps; inheritable: none */
 static cap_t none_set;
-static cap_t init_set;
 
-static bool init_needs(cap_value_t cap)
+/* A set with @count of @caps permitted and effective, and the first @inheritable of them inheritable. NULL on failure. */
+static cap_t make_set(const cap_value_t *caps, int count, int inheritable)
 {
-	for (size_t i = 0; i < ARRAY_LEN(init_caps); i++)
-		if (init_caps[i] == cap)
-			return true;
-	return false;
+	cap_t set = cap_init();
+
+	if (!set)
+		return NULL;
+	if ((count > 0 && (cap_set_flag(set, CAP_PERMITTED, count, caps, CAP_SET) < 0 ||
+			   cap_set_flag(set, CAP_EFFECTIVE, count, caps, CAP_SET) < 0)) ||
+	    (inheritable > 0 && cap_set_flag(set, CAP_INHERITABLE, inheritable, caps, CAP_SET) < 0)) {
+		(void) cap_free(set);
+		return NULL;
+	}
+	return set;
 }
 
 int caps_prepare(void)
 {
-	static const cap_flag_t flags[] = { CAP_PERMITTED, CAP_EFFECTIVE, CAP_INHERITABLE };
+	int kept = (int) ARRAY_LEN(init_caps);
 
-	none_set = cap_init();
-	init_set = cap_init();
-	if (!none_set || !init_set)
-		return -ENOMEM;
-	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-		if (cap_set_flag(init_set, flags[i], ARRAY_LEN(init_caps), init_caps, CAP_SET) < 0)
-			return -errno;
-	return 0;
+	setup_set = make_set(setup_caps, (int) ARRAY_LEN(setup_caps), kept);
+	pass_set = make_set(init_caps, kept, kept);
+	init_set = make_set(init_caps, kept, 0);
+	none_set = make_set(NULL, 0, 0);
+	return setup_set && pass_set && init_set && none_set ? 0 : -ENOMEM;
 }
 
-/* Drops from the bounding set what @keep does not name, up to the last capability this kernel knows. */
-static int drop_bounding(bool (*keep)(cap_value_t cap))
+/* Empties the bounding set, up to the last capability this kernel knows. Needs CAP_SETPCAP. */
+static int drop_bounding(void)
 {
 	for (cap_value_t cap = 0; prctl(PR_CAPBSET_READ, (unsigned long) cap, 0, 0, 0) >= 0; cap++)
-		if (!(keep && keep(cap)) && cap_drop_bound(cap) < 0)
+		if (cap_drop_bound(cap) < 0)
 			return -errno;
 	return 0;
 }
 
 int caps_keep_for_init(void)
 {
-	int r = drop_bounding(init_needs);
-
+	/* A capability can become inheritable only while it is in the bounding set, and ambient only when it is inheritable. */
+	if (cap_set_proc(setup_set) < 0)
+		return -errno;
+	int r = drop_bounding();
 	if (r < 0)
 		return r;
-	if (cap_set_proc(init_set) < 0)
+	if (cap_set_proc(pass_set) < 0)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_LEN(init_caps); i++)
 		if (cap_set_ambient(init_caps[i], CAP_SET) < 0)
@@ -61,22 +71,10 @@ int caps_keep_for_init(void)
 
 int caps_stop_inheritance(void)
 {
-	cap_flag_t inheritable = CAP_INHERITABLE;
-
-	if (cap_reset_ambient() < 0)
-		return -errno;
-	if (cap_clear_flag(init_set, inheritable) < 0 || cap_set_proc(init_set) < 0)
-		return -errno;
-	return 0;
+	return cap_reset_ambient() < 0 || cap_set_proc(init_set) < 0 ? -errno : 0;
 }
 
 int caps_drop_all(void)
 {
-	int r = drop_bounding(NULL);
-
-	if (r < 0)
-		return r;
-	if (cap_reset_ambient() < 0 || cap_set_proc(none_set) < 0)
-		return -errno;
-	return 0;
+	return cap_reset_ambient() < 0 || cap_set_proc(none_set) < 0 ? -errno : 0;
 }

@@ -6,18 +6,18 @@
 
 #include "runtime/base/attr.h"
 
-/* Allocates the two sets that caps_keep_for_init() and caps_drop_all() apply. Call before forking. 0 or -errno. */
+/* Allocates the sets that the functions below apply. Call before forking. 0 or -errno. */
 int caps_prepare(void) _must_check_;
 
 /*
- * Leaves the calling process, and what it executes, with what cloche-init needs in the sandbox's user namespace:
- * CAP_SYS_ADMIN (nested namespaces and /proc for each command) and CAP_SETPCAP (to empty the bounding set of each command).
- * Everything else leaves the bounding set for good.
+ * Leaves what the calling process executes with the one capability that cloche-init needs, CAP_SYS_ADMIN in the sandbox's user
+ * namespace (nested namespaces and /proc for each command). It travels in the ambient set; the bounding set is emptied, so
+ * that nothing inside can ever gain a capability. 0 or -errno.
  */
 int caps_keep_for_init(void) _must_check_;
 
-/* For cloche-init after its exec: what it executes must not inherit its capabilities. */
+/* For cloche-init after its exec: what it executes must not inherit its capability. 0 or -errno. */
 int caps_stop_inheritance(void) _must_check_;
 
-/* Empties every set of the calling process, the bounding set included. Needs CAP_SETPCAP. 0 or -errno. */
+/* Empties every set of the calling process (the bounding set has been empty since the launch). 0 or -errno. */
 int caps_drop_all(void) _must_check_;

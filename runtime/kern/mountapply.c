@@ -128,6 +128,16 @@ static int open_target(const struct apply *a, const char *target, bool directory
 	return S_ISDIR(st.st_mode) == directory ? TAKE_FD(at) : directory ? -ENOTDIR : -EISDIR;
 }
 
+/* Puts the detached mount @tree at @target, making the mount point. */
+static int attach(const struct apply *a, int tree, const char *target, bool directory)
+{
+	_cleanup_fd_ int at = open_target(a, target, directory);
+
+	if (at < 0)
+		return at;
+	return sysx_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
 static int apply_file(const struct mount_op *op, struct apply *a)
 {
 	/* A link of the host's /etc may have been bound here as what it points to; ours replaces nothing. */
@@ -192,12 +202,7 @@ static int apply_bind(const struct mount_op *op, struct apply *a)
 		return tree == -ENOENT && (op->flags & MOUNT_OPTIONAL) ? 0 : tree;
 	if (fstat(tree, &st) < 0)
 		return -errno;
-	_cleanup_fd_ int target = open_target(a, op->target, S_ISDIR(st.st_mode));
-	if (target < 0)
-		return target;
-	if (sysx_move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return -errno;
-	return 0;
+	return attach(a, tree, op->target, S_ISDIR(st.st_mode));
 }
 
 static int apply_device(const struct mount_op *op, struct apply *a)
@@ -214,12 +219,7 @@ static int apply_device(const struct mount_op *op, struct apply *a)
 		return -ENODEV;
 	if (sysx_mount_setattr(tree, "", AT_EMPTY_PATH, &attr) < 0)
 		return -errno;
-	_cleanup_fd_ int target = open_target(a, op->target, false);
-	if (target < 0)
-		return target;
-	if (sysx_move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return -errno;
-	return 0;
+	return attach(a, tree, op->target, false);
 }
 
 static int apply_dir(const struct mount_op *op, struct apply *a)

@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "gen/host_etc.h"
 
 enum {
-	ROOT_TMPFS_BYTES_PER_INODE = 4096, /* an inode for each page is more than any workload needs, and bounds the kernel's memory */
+	TMPFS_BYTES_PER_INODE = 4096, /* one a page: more than any workload needs, and it bounds the kernel's memory */
+	TMPFS_INODES_MIN = 64,
 	MODE_DIR = 0755,
 	MODE_FILE = 0644,
 	MODE_SCRATCH = 01777,
@@ -28,8 +28,7 @@ struct builder {
 };
 
 /* A formatted string that lives in the plan; "" after an overflow, which is remembered. */
-static const char *text(struct builder *b, const char *fmt, ...) _printf_(2, 3);
-static const char *text(struct builder *b, const char *fmt, ...)
+_printf_(2, 3) static const char *text(struct builder *b, const char *fmt, ...)
 {
 	struct mountplan *plan = b->plan;
 	char *to = plan->text + plan->text_len;
@@ -74,7 +73,7 @@ static void add_file(struct builder *b, const char *target, const char *content)
 
 static void add_tmpfs(struct builder *b, const char *target, uint64_t size, uint32_t mode, unsigned int flags)
 {
-	uint64_t inodes = MAX(size / ROOT_TMPFS_BYTES_PER_INODE, (uint64_t) 64);
+	uint64_t inodes = MAX(size / TMPFS_BYTES_PER_INODE, (uint64_t) TMPFS_INODES_MIN);
 
 	add(b, (struct mount_op) {
 		.kind = MOUNT_TMPFS, .flags = flags, .target = target, .mode = mode, .tree_fd = -EBADF,

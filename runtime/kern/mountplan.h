@@ -92,5 +92,5 @@ extern const char *const mountplan_base_names[MOUNTPLAN_BASE_DIRS];
 int mountplan_build(struct mountplan *plan, const struct spec *spec, const struct mountplan_facts *facts,
 		    struct err *err) _must_check_;
 
-/* What an operation does, for messages and `cloche explain --plan`; into @text. */
-void mountplan_describe(const struct mount_op *op, char *text, size_t cap);
+/* What an operation does, for messages: into @ret of @cap bytes, cut when it does not fit. */
+void mountplan_describe(const struct mount_op *op, char *ret, size_t cap);

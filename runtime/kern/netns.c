@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "gen/loopback.h"
 #include "runtime/base/fd.h"

@@ -16,7 +16,6 @@
 
 #include "gen/filter_default.h"
 #include "gen/filter_server.h"
-#include "runtime/base/attr.h"
 
 static_assert(ARRAY_LEN(filter_default) <= BPF_MAXINSNS, "the kernel takes no longer filter");
 static_assert(ARRAY_LEN(filter_server) <= BPF_MAXINSNS, "the kernel takes no longer filter");

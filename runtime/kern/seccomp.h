@@ -10,11 +10,13 @@
  */
 #pragma once
 
+#include "runtime/base/attr.h"
+
 /* The filter for commands. The last step before execve(2). 0 or -errno. */
-int seccomp_load_workload(void);
+int seccomp_load_workload(void) _must_check_;
 
 /* The filter for cloche-mcp: before its first thread, and when all libraries are loaded. 0 or -errno. */
-int seccomp_load_server(void);
+int seccomp_load_server(void) _must_check_;
 
 /* Whether this kernel can do what the filters need, found out by asking it. 0 or -errno. */
-int seccomp_probe(void);
+int seccomp_probe(void) _must_check_;

@@ -15,10 +15,10 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
+#include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
 
 enum { MAP_TEXT_MAX = 4096 };
@@ -103,8 +103,7 @@ static int idmap_namespace(const struct userns_map *map)
 	}
 	int fd = mapped_namespace(pid, map);
 	(void) kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void) proc_wait(pid, NULL);
 	return fd;
 }
 

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <linux/keyctl.h>
 #include <poll.h>
 #include <sched.h>
@@ -21,12 +20,14 @@
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
+#include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
 #include "runtime/kern/caps.h"
 #include "runtime/kern/mountapply.h"
 #include "runtime/kern/netns.h"
 #include "runtime/life/launch.h"
 #include "runtime/life/userns_diagnose.h"
+#include "runtime/spec/initmsg.h"
 
 enum { FD_PARKING = 16 }; /* descriptors wait above this number while the low ones are laid out */
 
@@ -153,15 +154,10 @@ static int step_cpus(struct child *c)
 	return sched_setaffinity(0, sizeof(chosen), &chosen) < 0 ? -errno : 0;
 }
 
-/* Signals as a new program expects them: none blocked, none ignored, whatever the client had set. */
+/* Whatever the client had blocked or ignored is no business of the sandbox. */
 static int step_signals(_unused_ struct child *c)
 {
-	sigset_t none;
-
-	for (int sig = 1; sig < NSIG; sig++)
-		(void) signal(sig, SIG_DFL);
-	(void) sigemptyset(&none);
-	return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
+	return proc_reset_signals();
 }
 
 static int step_capabilities(_unused_ struct child *c)
@@ -195,13 +191,13 @@ static int step_descriptors(struct child *c)
 		return r;
 	if (c->server_fd >= 0 && (r = park(&c->server_fd)) < 0)
 		return r;
-	if (dup2(control, LAUNCH_CONTROL_FD) < 0)
+	if (dup2(control, INITMSG_CONTROL_FD) < 0)
 		return -errno;
-	unsigned int first_free = LAUNCH_CONTROL_FD + 1;
+	unsigned int first_free = INITMSG_CONTROL_FD + 1;
 	if (c->server_fd >= 0) {
-		if (dup2(c->server_fd, LAUNCH_SERVER_FD) < 0)
+		if (dup2(c->server_fd, INITMSG_PROGRAM_FD) < 0)
 			return -errno;
-		first_free = LAUNCH_SERVER_FD + 1;
+		first_free = INITMSG_PROGRAM_FD + 1;
 	}
 	return fd_cloexec_from(first_free);
 }

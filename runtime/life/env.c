@@ -28,18 +28,11 @@ static const char *const for_agents[] = {
 	"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive",
 };
 
-static bool same_name(const char *a, const char *b)
-{
-	size_t len = strcspn(a, "=");
-
-	return strncmp(a, b, len) == 0 && b[len] == '=';
-}
-
 /* Later settings replace earlier ones of the same name. */
 static void set(struct env_block *block, const char *assignment)
 {
 	for (size_t i = 0; i < block->count; i++) {
-		if (same_name(block->vars[i], assignment)) {
+		if (str_same_variable(block->vars[i], assignment)) {
 			block->vars[i] = assignment;
 			return;
 		}

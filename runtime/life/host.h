@@ -29,7 +29,6 @@ struct host {
 };
 
 void host_done(struct host *host);
-#define _cleanup_host_ _cleanup_(host_done)
 
 /*
  * Fills @host for @spec (with the MCP server's program only on demand) and, when the caller is real root, turns this

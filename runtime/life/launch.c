@@ -6,17 +6,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
 #include "runtime/base/fdpass.h"
+#include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
 #include "runtime/kern/caps.h"
 #include "runtime/life/child.h"
@@ -123,7 +121,7 @@ static int await_child(struct launch *l, int report_fd, struct err *err)
 
 static int clone_child(struct launch *l, int report_fd, struct sandbox *ret, struct err *err)
 {
-	int pid_fd = -EBADF;
+	_cleanup_fd_ int pid_fd = -EBADF; /* made by clone3(2) */
 	struct clone_args args = {
 		.flags = namespaces | CLONE_PIDFD, .pidfd = (uint64_t) (uintptr_t) &pid_fd, .exit_signal = SIGCHLD,
 	};
@@ -138,13 +136,11 @@ static int clone_child(struct launch *l, int report_fd, struct sandbox *ret, str
 	int r = await_child(l, report_fd, err);
 	if (r < 0) {
 		(void) kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		(void) fd_close(pid_fd);
+		(void) proc_wait(pid, NULL);
 		return r;
 	}
 	ret->pid = pid;
-	ret->pid_fd = pid_fd;
+	ret->pid_fd = TAKE_FD(pid_fd);
 	return 0;
 }
 

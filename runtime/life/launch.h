@@ -3,7 +3,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "runtime/base/attr.h"
@@ -13,14 +14,11 @@
 #include "runtime/life/env.h"
 #include "runtime/life/host.h"
 #include "runtime/life/spawnmsg.h"
-#include "runtime/spec/initmsg.h"
 #include "runtime/spec/spec.h"
 
 enum {
 	LAUNCH_INIT_ARGS_MAX = 96,
 	LAUNCH_ARG_TEXT_MAX = 4096,
-	LAUNCH_CONTROL_FD = 3, /* in cloche-init: the socket to the supervisor */
-	LAUNCH_SERVER_FD = 4,  /* in cloche-init: the program cloche-mcp */
 };
 
 /* Everything the child needs, prepared before it exists, since it must not allocate. */

@@ -7,16 +7,14 @@
 #include "runtime/life/probe.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
+#include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
 #include "runtime/kern/seccomp.h"
 #include "runtime/life/launch.h"
@@ -51,8 +49,7 @@ static int try_namespace(uint64_t flags)
 		return -errno;
 	if (pid == 0)
 		_exit(0);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void) proc_wait(pid, NULL);
 	return 0;
 }
 
@@ -150,8 +147,8 @@ static void probe_sandbox(struct prober *p)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		bool holds = status_has(text, rows[i].line);
 		add(p, rows[i].layer, holds ? PROBE_ACTIVE : PROBE_MISSING,
-			   holds ? rows[i].detail : "a command inside does not show it in /proc/self/status",
-			   holds ? "" : "this is a fault of cloche: please report it");
+		    holds ? rows[i].detail : "a command inside does not show it in /proc/self/status",
+		    holds ? "" : "this is a fault of cloche: please report it");
 	}
 }
 
@@ -166,8 +163,8 @@ static void probe_filter(struct prober *p)
 static void probe_limits(struct prober *p)
 {
 	add(p, "resource limits", PROBE_WEAKER,
-		   "approximate: processes per sandbox are exact; memory is bounded for each process's private data, not for the sum; "
-		   "CPUs are whole ones; /tmp, home and /dev/shm have fixed sizes", "");
+	    "approximate: processes per sandbox are exact; memory is bounded for each process's private data, not for the sum; "
+	    "CPUs are whole ones; /tmp, home and /dev/shm have fixed sizes", "");
 }
 
 static void probe_root(struct prober *p)

@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 
-#include "runtime/base/attr.h"
 #include "runtime/base/err.h"
 
 enum probe_status {

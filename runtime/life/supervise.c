@@ -8,13 +8,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
 #include "runtime/base/fdpass.h"
+#include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
 
 enum { GRACE_MS = 2000 }; /* between asking the server to end and killing the sandbox */
@@ -96,8 +96,7 @@ static int finish(struct sandbox *sandbox)
 
 	sandbox->control_fd = fd_close(sandbox->control_fd);
 	(void) sysx_pidfd_send_signal(sandbox->pid_fd, SIGKILL);
-	while (waitpid(sandbox->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	(void) proc_wait(sandbox->pid, &status);
 	sandbox->pid_fd = fd_close(sandbox->pid_fd);
 	return status;
 }
@@ -126,11 +125,6 @@ static int explain_refusal(const struct initmsg_refused *refused, const char *wo
 	return err_set(err, ERR_NOT_EXEC, errnum, "'%s' cannot be executed inside the sandbox: %m", command);
 }
 
-static int status_of(int wait_status)
-{
-	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
-
 /* Takes one message of init. Returns true when the command is over, with *@ret its exit status or -errno. */
 static bool take_message(struct sandbox *sandbox, const char *workdir, const char *command, int *ret, struct err *err)
 {
@@ -143,7 +137,7 @@ static bool take_message(struct sandbox *sandbox, const char *workdir, const cha
 	ssize_t n = fdpass_recv(sandbox->control_fd, &msg, sizeof(msg), NULL, 0, &nfds);
 
 	if (n == (ssize_t) sizeof(msg.exited) && msg.head.type == INITMSG_EXITED) {
-		*ret = status_of(msg.exited.wait_status);
+		*ret = proc_exit_status(msg.exited.wait_status);
 		return true;
 	}
 	if (n == (ssize_t) sizeof(msg.refused) && msg.head.type == INITMSG_REFUSED) {

@@ -7,9 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <stdbool.h>
-#include <sys/types.h>
+#include <string.h>
 
 #include "runtime/base/fd.h"
 

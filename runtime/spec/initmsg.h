@@ -16,6 +16,16 @@
 
 #include <stdint.h>
 
+#include "runtime/base/attr.h"
+#include "runtime/base/buf.h"
+
+/* Where programs of cloche find the descriptors that the one before them left open. */
+enum {
+	INITMSG_CONTROL_FD = 3, /* in cloche-init: the socket to the supervisor */
+	INITMSG_PROGRAM_FD = 4, /* in cloche-init: the program cloche-mcp, when it is to be served */
+	INITMSG_SERVER_FD = 3,  /* in cloche-mcp: the socket to cloche-init */
+};
+
 enum initmsg_type {
 	INITMSG_SPAWN = 1,
 	INITMSG_KILL,
@@ -84,3 +94,10 @@ struct initmsg_exited {
 	uint64_t cpu_system_us;
 	uint64_t max_rss_kib;   /* of its largest process */
 };
+
+/*
+ * Makes the SPAWN request for @argv (NULL-terminated, at least one) in the directory @cwd, without variables of its own,
+ * in the fresh buffer @packet. 0, -E2BIG when a string, their number or all together are more than a message may have, or
+ * -ENOMEM; release @packet with buf_done() in any case.
+ */
+int initmsg_spawn(struct buf *packet, uint32_t id, const char *cwd, const char *const *argv) _must_check_;

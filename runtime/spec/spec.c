@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/str.h"
+
 #define MIB ((uint64_t) 1 << 20)
 #define GIB ((uint64_t) 1 << 30)
 
@@ -66,10 +68,8 @@ int spec_add_mount(struct spec *spec, const struct spec_mount *mount, struct err
 
 int spec_add_env(struct spec *spec, const char *assignment, struct err *err)
 {
-	size_t name_len = strcspn(assignment, "=");
-
 	for (size_t i = 0; i < spec->env_count; i++) {
-		if (strncmp(spec->env[i], assignment, name_len) == 0 && spec->env[i][name_len] == '=') {
+		if (str_same_variable(spec->env[i], assignment)) {
 			spec->env[i] = assignment;
 			return 0;
 		}

@@ -24,6 +24,13 @@ enum {
 	SPEC_SERVER_ARGS_MAX = 16,
 };
 
+/* The most that a caller may set for the server: `cloche mcp` checks it in words, cloche-mcp once more. */
+enum {
+	SPEC_COMMAND_TIMEOUT_MAX = 86400, /* seconds */
+	SPEC_SEARCH_RESULTS_MAX = 100000,
+	SPEC_FILE_BYTES_MAX = 1 << 30,    /* of a file that is read or written */
+};
+
 enum spec_mount_kind {
 	SPEC_BIND,
 	SPEC_TMPFS,
@@ -65,7 +72,7 @@ struct spec {
 	uid_t uid; /* inside */
 	gid_t gid;
 	const char *hostname;
-	const char *name; /* --name: shown in messages; may be NULL */
+	const char *name; /* --name, or NULL. For people who look at the process list: nothing reads it */
 	const char *workdir; /* inside, absolute */
 
 	const char *env[SPEC_ENV_MAX]; /* "NAME=value" of -e and --env-file */

@@ -3,6 +3,7 @@
  */
 #include "mcp/capture.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

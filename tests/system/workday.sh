@@ -32,7 +32,8 @@ works "git: branch, change, diff, merge" 'Merge|merged' git '
 works "git: stash, rebase, tag, gc, fsck" 'v1' git '
 	cd copy && echo x >>a.txt && git stash -q && git stash pop -q && git commit -q -am third && git rebase -q HEAD~1 && git tag v1 &&
 	git gc -q && git fsck --no-progress && git tag'
-works "git: worktree" 'linked' git 'cd copy && git worktree add -q ../linked && cd ../linked && git commit -q --allow-empty -m linked && git log -1 --oneline'
+works "git: worktree" 'linked' git 'cd copy && git worktree add -q ../linked && cd ../linked &&
+	git commit -q --allow-empty -m linked && git log -1 --oneline'
 works "git: push back, with its hooks" 'hook ran' git '
 	cd origin && git config receive.denyCurrentBranch updateInstead && printf "#!/bin/sh\necho hook ran\n" >.git/hooks/post-receive &&
 	chmod +x .git/hooks/post-receive && cd ../copy && git push origin HEAD 2>&1'
@@ -77,17 +78,22 @@ END
 works "make and gcc: build and test" '' "make gcc" 'cd c && make -s -j4 check'
 works "the program runs" 'sum 42 root 3' gcc 'cd c && ./prog'
 works "make: nothing to do, then clean" 'up to date' "make gcc" 'cd c && make prog && make -s clean && test ! -e prog'
-works "a compiler error has its place" 'bad.c:10:9: error' gcc 'cd c && sed "s/sum = 0;/sum = 0/" main.c >bad.c; gcc -c bad.c -o bad.o 2>&1; test $? = 1 && test ! -e bad.o'
-works "gcc: static and shared" 'sum 42 root 3' gcc 'cd c && gcc -static -o s main.c add.c -lm -pthread && ./s && gcc -shared -fPIC -o libadd.so add.c && test -x libadd.so'
+works "a compiler error has its place" 'bad.c:10:9: error' gcc 'cd c &&
+	sed "s/sum = 0;/sum = 0/" main.c >bad.c; gcc -c bad.c -o bad.o 2>&1; test $? = 1 && test ! -e bad.o'
+works "gcc: static and shared" 'sum 42 root 3' gcc 'cd c && gcc -static -o s main.c add.c -lm -pthread && ./s &&
+	gcc -shared -fPIC -o libadd.so add.c && test -x libadd.so'
 works "gcc: undefined-behaviour sanitizer" 'signed integer overflow' gcc '
-	cd c && echo "int main(int c, char **v) { (void) v; return 0x7fffffff + c; }" >ub.c && gcc -fsanitize=undefined -o ub ub.c; ./ub 2>&1; true'
+	cd c && echo "int main(int c, char **v) { (void) v; return 0x7fffffff + c; }" >ub.c &&
+	gcc -fsanitize=undefined -o ub ub.c; ./ub 2>&1; true'
 # Its shadow memory is a mapping of 15 TB, which the limit on private data refuses.
 works_options="--memory 0"
 works "gcc: address sanitizer, without a limit of memory" 'heap-buffer-overflow' gcc '
-	cd c && printf "#include <stdlib.h>\nint main(void) { volatile char *p = malloc(1); return p[1]; }\n" >over.c && gcc -g -fsanitize=address -o over over.c; ./over 2>&1 | grep heap'
+	cd c && printf "#include <stdlib.h>\nint main(void) { volatile char *p = malloc(1); return p[1]; }\n" >over.c &&
+	gcc -g -fsanitize=address -o over over.c; ./over 2>&1 | grep heap'
 works_options=
 works "g++" 'three' g++ 'cd c && printf "#include <iostream>\n#include <vector>\nint main() { std::vector<int> v{1,2,3}; std::cout << (v.size() == 3 ? \"three\" : \"?\"); }" >v.cc && g++ -std=c++17 -o v v.cc && ./v'
-works "gdb is told that it may not trace" 'not permitted' "gdb gcc" 'cd c && gcc -g -o t main.c add.c -lm -pthread && gdb -batch -ex run ./t 2>&1; true'
+works "gdb is told that it may not trace" 'not permitted' "gdb gcc" 'cd c && gcc -g -o t main.c add.c -lm -pthread &&
+	gdb -batch -ex run ./t 2>&1; true'
 
 # --- Python ------------------------------------------------------------------------------------------------------------
 
@@ -116,7 +122,9 @@ END
 works "python3: unittest" '' python3 'cd py && python3 -m unittest -q 2>&1'
 if in_usr python3 && PATH=/usr/local/bin:/usr/bin:/bin python3 -c 'import pytest' 2>/dev/null; then
 	works "python3: pytest" '3 passed' python3 'cd py && python3 -m pytest -q -p no:cacheprovider'
-	works "python3: a failing pytest" '1 failed' python3 'cd py && printf "def test_no():\n    assert 1 == 2\n" >test_no.py; python3 -m pytest -q -p no:cacheprovider test_no.py; test $? = 1 && rm test_no.py'
+	works "python3: a failing pytest" '1 failed' python3 'cd py &&
+	printf "def test_no():\n    assert 1 == 2\n" >test_no.py; python3 -m pytest -q -p no:cacheprovider test_no.py; test $? = 1 &&
+	rm test_no.py'
 else
 	skip "python3: pytest" "the host's python3 in /usr has no pytest"
 fi
@@ -144,7 +152,8 @@ import pwd
 assert os.path.expanduser("~") == "/home/agent" and pwd.getpwuid(os.getuid()).pw_name == "agent"
 print("fine")
 END'
-works "python3: venv without a network" '/workspace/py/venv' python3 'cd py && python3 -m venv --without-pip venv && venv/bin/python -c "import sys; print(sys.prefix)"'
+works "python3: venv without a network" '/workspace/py/venv' python3 'cd py && python3 -m venv --without-pip venv &&
+	venv/bin/python -c "import sys; print(sys.prefix)"'
 works "python3: a pseudo-terminal" 'True' python3 'python3 -c "import pty, os; m, s = pty.openpty(); print(os.isatty(s), os.ttyname(s))"'
 
 # --- Node, Perl, others ------------------------------------------------------------------------------------------------
@@ -163,8 +172,10 @@ works "node: its test runner" 'pass 1' node 'mkdir -p js && printf "const test =
 works "node: WebAssembly" '^3' node 'node -e "
 const b = Uint8Array.from([0,97,115,109,1,0,0,0,1,7,1,96,2,127,127,1,127,3,2,1,0,7,7,1,3,97,100,100,0,0,10,9,1,7,0,32,0,32,1,106,11]);
 WebAssembly.instantiate(b).then((m) => console.log(m.instance.exports.add(1, 2)));"'
-works "npm: an offline install of a local package" 'local-package' "node npm" 'mkdir -p js/dep js/app && echo "{\"name\":\"local-package\",\"version\":\"1.0.0\"}" >js/dep/package.json &&
-	echo "{\"name\":\"app\",\"version\":\"1.0.0\"}" >js/app/package.json && cd js/app && npm install --offline --no-audit --no-fund --no-update-notifier ../dep >/dev/null && ls node_modules'
+works "npm: an offline install of a local package" 'local-package' "node npm" 'mkdir -p js/dep js/app &&
+	echo "{\"name\":\"local-package\",\"version\":\"1.0.0\"}" >js/dep/package.json &&
+	echo "{\"name\":\"app\",\"version\":\"1.0.0\"}" >js/app/package.json && cd js/app &&
+	npm install --offline --no-audit --no-fund --no-update-notifier ../dep >/dev/null && ls node_modules'
 works "perl" '^6$' perl 'perl -e "print eval { join(q(+), 1..3) } ? 1+2+3 : 0"'
 works "awk, sed, sort, xargs, find, grep" 'b 2' awk 'printf "a 1\nb 2\nc 3\n" | sort -r | awk "\$2 == 2" | sed s/x/y/ | xargs -n2 echo && find . -name "*.c" | xargs grep -l main >/dev/null'
 works "bash" '^10$' bash 'bash -c "a=({1..10}); echo \${#a[@]}"'
@@ -174,9 +185,14 @@ works "zip and unzip" 'content' "zip unzip" 'echo content >z && zip -q z.zip z &
 works "jq" '^3$' jq 'echo "{\"a\":[1,2,3]}" | jq ".a | length"'
 works "sqlite3" '^7$' sqlite3 'sqlite3 s.db "create table t(x); insert into t values(3),(4); select sum(x) from t"'
 works "java" '[0-9]' java 'java -version 2>&1'
-works "go, when the host has it" '^hello' go 'mkdir -p g && cd g && printf "package main\nfunc main() { println(\"hello\") }\n" >m.go && GOCACHE=/tmp/go GO111MODULE=off go run m.go 2>&1'
-works "cargo, when the host has it" 'hello' cargo 'cargo new -q --vcs none r && cd r && CARGO_HOME=/tmp/cargo cargo run -q --offline | tr H h'
-works "cmake" 'built' "cmake make gcc" 'mkdir -p cm && cd cm && printf "project(x C)\nadd_executable(x x.c)\n" >CMakeLists.txt && printf "#include <stdio.h>\nint main(void) { puts(\"built\"); }" >x.c && cmake -S . -B b >/dev/null 2>&1 && cmake --build b >/dev/null && b/x'
+works "go, when the host has it" '^hello' go 'mkdir -p g && cd g &&
+	printf "package main\nfunc main() { println(\"hello\") }\n" >m.go && GOCACHE=/tmp/go GO111MODULE=off go run m.go 2>&1'
+works "cargo, when the host has it" 'hello' cargo 'cargo new -q --vcs none r && cd r &&
+	CARGO_HOME=/tmp/cargo cargo run -q --offline | tr H h'
+works "cmake" 'built' "cmake make gcc" 'mkdir -p cm && cd cm &&
+	printf "project(x C)\nadd_executable(x x.c)\n" >CMakeLists.txt &&
+	printf "#include <stdio.h>\nint main(void) { puts(\"built\"); }" >x.c && cmake -S . -B b >/dev/null 2>&1 &&
+	cmake --build b >/dev/null && b/x'
 
 # --- servers and background work ---------------------------------------------------------------------------------------
 

@@ -218,5 +218,17 @@ START_TEST(test_random_text)
 }
 END_TEST
 
+START_TEST(test_same_variable)
+{
+	ck_assert(str_same_variable("A=1", "A=2"));
+	ck_assert(str_same_variable("A=", "A="));
+	ck_assert(!str_same_variable("A=1", "AB=1"));
+	ck_assert(!str_same_variable("AB=1", "A=1"));
+	ck_assert(!str_same_variable("A=1", "A"));
+	ck_assert(!str_same_variable("A", "A=1"));
+	ck_assert(!str_same_variable("a=1", "A=1"));
+}
+END_TEST
+
 UNIT_MAIN("runtime/base/str", test_uint, test_uint_bounds, test_size, test_size_bounds_count_bytes, test_milli, test_name,
-	  test_written_numbers_are_read, test_random_text)
+	  test_written_numbers_are_read, test_random_text, test_same_variable)

@@ -135,4 +135,16 @@ START_TEST(test_random)
 }
 END_TEST
 
-UNIT_MAIN("runtime/base/utf8", test_decode, test_valid_prefix, test_repair_counts_maximal_parts, test_cutting, test_random)
+START_TEST(test_byte_order_mark)
+{
+	ck_assert_uint_eq(utf8_bom_length(UTF8_BOM "x", 4), 3);
+	ck_assert_uint_eq(utf8_bom_length(UTF8_BOM, 3), 3);
+	ck_assert_uint_eq(utf8_bom_length(UTF8_BOM, 2), 0);
+	ck_assert_uint_eq(utf8_bom_length("", 0), 0);
+	ck_assert_uint_eq(utf8_bom_length("x" UTF8_BOM, 4), 0);
+	ck_assert_uint_eq(utf8_bom_length(UTF8_REPLACEMENT, 3), 0);
+}
+END_TEST
+
+UNIT_MAIN("runtime/base/utf8", test_decode, test_valid_prefix, test_repair_counts_maximal_parts, test_cutting, test_random,
+	  test_byte_order_mark)
