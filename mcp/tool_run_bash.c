@@ -137,7 +137,8 @@ const struct mcp_tool tool_run_bash = {
 	.name = "run_bash",
 	.title = "Run Shell Command",
 	.description =
-		"Runs a command with /bin/sh in the workspace and returns its exit code and output. "
+		"Runs a command with /bin/sh in the workspace and returns its exit code and output; for what only "
+		"bash knows, such as [[ ]] or pipefail, write bash -c '...'. "
 		"The first line is \"[Exit code: N]\" (negative: killed by that signal); standard output and standard "
 		"error follow as they were printed, and of more than 50 KB the beginning and the end. "
 		"Use it to build, test, search inside files and run programs; to read and change files prefer the "
@@ -148,8 +149,8 @@ const struct mcp_tool tool_run_bash = {
 	.input_schema =
 		"{\"type\":\"object\",\"properties\":{"
 		"\"command\":{\"type\":\"string\",\"description\":\"Shell command of at most 128 KiB, such as make "
-		"-s test 2>&1 | tail -40. It gets no input, has no network unless the sandbox was given one, and "
-		"background processes end with it.\"},"
+		"-s test. The exit code of a pipe is that of its last command, so tail or grep behind a test hides its "
+		"failure.\"},"
 		"\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Seconds until it is killed: 1 to "
 		"3600 unless configured. Default: COMMAND_TIMEOUT, 60 unless configured.\"}"
 		"},\"required\":[\"command\"],\"additionalProperties\":false}",

@@ -231,8 +231,8 @@ static void run(struct tool_call *call)
 	if (!load(&j) || !apply_all(&j, tool_arg(call, "edits")))
 		return;
 	if (!is_changed(&j)) {
-		buf_addf(&call->text, "No changes made to %s: the edits lead to the text that is there already.",
-			 ws_show(j.path).s);
+		buf_addf(&call->text, "No changes made to %s: %s.", ws_show(j.path).s,
+			 j.exact + j.fuzzy > 0 ? "the edits lead to the text that is there already" : "there are no edits");
 		tool_summary(call, "no changes");
 		return;
 	}

@@ -197,8 +197,9 @@ static void answer(struct search *s, const char *pattern)
 
 	tool_summary(s->call, "%lld matches", shown);
 	if (s->hit_count == 0)
-		buf_addf(text, "No files found that match '%s'%s.", ws_show(pattern).s,
-			 s->exclude_count ? " and are not excluded" : " in the workspace");
+		buf_addf(text,
+			 "No files found that match '%s'%s. Patterns match paths of files, not directories or contents.",
+			 ws_show(pattern).s, s->exclude_count ? " and are not excluded" : " in the workspace");
 	else
 		buf_addf(text, "Found %lld matches:", shown);
 	buf_add(text, s->hits.p, s->hits.len);

@@ -8,6 +8,7 @@ but Python's standard library.
 """
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -125,10 +126,12 @@ def session(cloche, workspace):
 CONFIGS = '''
 Connect a client. Replace %(ws)s by your project; it is all that the agent can touch.
 
-  Claude Code       claude mcp add cloche -- %(cloche)s mcp %(ws)s
+  Claude Code       in the project's folder
+      claude mcp add cloche -- %(quoted)s mcp "$PWD"
 
   Claude Desktop    claude_desktop_config.json
-      {"mcpServers": {"cloche": {"command": "%(cloche)s", "args": ["mcp", "%(ws)s"]}}}
+      {"mcpServers": {"cloche": {"command": "%(cloche)s", "args": ["mcp", "%(ws)s"],
+                                 "env": {"COMMAND_TIMEOUT": "45"}}}}
 
   Cursor            ~/.cursor/mcp.json, or .cursor/mcp.json in the project
       {"mcpServers": {"cloche": {"command": "%(cloche)s", "args": ["mcp", "${workspaceFolder}"]}}}
@@ -142,10 +145,12 @@ Connect a client. Replace %(ws)s by your project; it is all that the agent can t
       args = ["mcp", "%(ws)s"]
       startup_timeout_sec = 20
       tool_timeout_sec = 300
+      env = { COMMAND_TIMEOUT = "240" }
 
   Gemini CLI        ~/.gemini/settings.json
       {"mcpServers": {"cloche": {"command": "%(cloche)s", "args": ["mcp", "%(ws)s"], "timeout": 600000}}}
-'''
+
+What this host can give:  %(quoted)s doctor'''
 
 
 def main():
@@ -158,7 +163,7 @@ def main():
     finally:
         if len(sys.argv) == 2:
             shutil.rmtree(workspace, ignore_errors=True)
-    print(CONFIGS % {"cloche": cloche, "ws": os.path.expanduser("~/src/project")})
+    print(CONFIGS % {"cloche": cloche, "quoted": shlex.quote(cloche), "ws": os.path.expanduser("~/src/project")})
 
 
 if __name__ == "__main__":

@@ -78,16 +78,20 @@ static int server_args(struct options *o, struct err *err)
 	return r;
 }
 
+/* The usual reason for an operand too many. */
+#define FROM_DOCKER ". Of a Docker line, drop `run` and the image name"
+
 static int take_workspace(struct spec *spec, int operands, char **argv, struct err *err)
 {
 	if (operands > 1)
-		return err_set(err, ERR_USAGE, EINVAL, "one workspace only, but '%s' and '%s' were given", argv[0], argv[1]);
+		return err_set(err, ERR_USAGE, EINVAL, "one workspace only, but '%s' and '%s' were given" FROM_DOCKER, argv[0], argv[1]);
 	if (operands == 0)
 		return 0;
 	if (!argv[0][0])
 		return err_set(err, ERR_USAGE, EINVAL, "the workspace is empty: name a folder");
 	if (spec->workspace != SPEC_WORKSPACE_CWD)
-		return err_set(err, ERR_USAGE, EINVAL, "the workspace is given twice: as '%s' and as a volume at /workspace", argv[0]);
+		return err_set(err, ERR_USAGE, EINVAL, "the workspace is given twice: as '%s' and as a volume at /workspace" FROM_DOCKER,
+			       argv[0]);
 	spec->workspace = SPEC_WORKSPACE_PATH;
 	spec->workspace_path = argv[0];
 	return 0;

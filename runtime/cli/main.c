@@ -40,13 +40,13 @@ static void print_overview(void)
 			  "A rootless sandbox for AI agents, with the MCP server inside it.\n\nCommands:\n");
 	for (const struct cli_command *const *c = cli_commands; *c; c++)
 		buf_addf(&out, "  %-12s %s\n", (*c)->name, (*c)->summary);
-	buf_add_str(&out, "  completion   print a completion script for bash\n"
-			  "\n`cloche COMMAND --help` explains one. The manual: man cloche\n");
+	buf_add_str(&out, "  completion   print a completion script for bash\n\n`cloche COMMAND --help` explains one. "
+			  "`cloche --version` prints the version. The manual: man cloche\n");
 	print(&out);
 }
 
 /* Words for bash: commands first, then each command's options. */
-static void print_completion(void)
+static void print_completion_script(void)
 {
 	_cleanup_buf_ struct buf out = BUF_INIT(HELP_MAX);
 
@@ -64,6 +64,19 @@ static void print_completion(void)
 			  "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n}\n"
 			  "complete -o default -F _cloche cloche\n");
 	print(&out);
+}
+
+/* @arg: what stands behind `completion`, or NULL. */
+static int run_completion(const char *arg, struct err *err)
+{
+	if (!arg || strcmp(arg, "bash") == 0)
+		print_completion_script();
+	else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)
+		(void) dprintf(STDOUT_FILENO, "Usage: cloche completion\n\n"
+					      "Prints a completion script for bash. To use it: source <(cloche completion)\n");
+	else
+		return err_set(err, ERR_USAGE, EINVAL, "completion is there for bash only, not for '%s'", arg);
+	return EXIT_SUCCESS;
 }
 
 /* The option lists of the man page, made while building (docs/man/cloche.1.in). */
@@ -89,6 +102,9 @@ static int unknown_command(const char *word, struct err *err)
 	for (const struct cli_command *const *c = cli_commands; *c; c++)
 		names[count++] = (*c)->name;
 	const char *near = opt_nearest(word, names, count);
+	if (word[0] == '-')
+		return err_set(err, ERR_USAGE, EINVAL, "unknown option '%s': the command comes first, as in: cloche mcp --memory 2g .",
+			       word);
 	if (near)
 		return err_set(err, ERR_USAGE, EINVAL, "unknown command '%s': did you mean '%s'? See `cloche --help`", word, near);
 	return err_set(err, ERR_USAGE, EINVAL, "unknown command '%s': see `cloche --help` for those that exist", word);
@@ -111,10 +127,8 @@ static int dispatch(int argc, char **argv, struct err *err)
 		(void) dprintf(STDOUT_FILENO, "cloche %s\n", CLOCHE_VERSION);
 		return EXIT_SUCCESS;
 	}
-	if (strcmp(word, "completion") == 0) {
-		print_completion();
-		return EXIT_SUCCESS;
-	}
+	if (strcmp(word, "completion") == 0)
+		return run_completion(argv[2], err);
 	if (strcmp(word, "man-options") == 0 && argc == 3)
 		return print_man_options(argv[2], err);
 	return unknown_command(word, err);

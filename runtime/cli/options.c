@@ -58,7 +58,8 @@ const struct opt options_table[] = {
 
 	/* the process inside */
 	{ .name = "workdir", .letter = 'w', .arg = "DIR", .groups = GROUP_SANDBOX, .set = set_workdir,
-	  .help = "working directory inside (/workspace)" },
+	  .help = "working directory inside (/workspace)",
+	  .detail = "For mcp only /workspace is possible." },
 	{ .name = "env", .letter = 'e', .arg = "NAME[=VALUE]", .groups = GROUP_SANDBOX, .set = set_env,
 	  .help = "set a variable inside; without a value, pass yours",
 	  .detail = "Nothing of your environment is passed unless named here." },
@@ -79,11 +80,12 @@ const struct opt options_table[] = {
 
 	/* limits */
 	{ .name = "memory", .letter = 'm', .arg = "SIZE", .groups = GROUP_SANDBOX, .set = set_memory,
-	  .help = "memory limit (4g), 0 for none",
+	  .help = "memory of each process (4g), 0 for no limit",
 	  .detail = "Today it bounds the private data of each single process (RLIMIT_DATA), not the sum; /tmp, the home and /dev/shm "
-		    "have sizes of their own." },
-	{ .name = "cpus", .arg = "N", .groups = GROUP_SANDBOX, .set = set_cpus, .help = "number of CPUs, such as 2 or 0.5",
-	  .detail = "Today rounded up to whole CPUs, which the sandbox is bound to." },
+		    "have sizes of their own. Programs that reserve far more than they use, such as those built with "
+		    "AddressSanitizer or ThreadSanitizer, need 0." },
+	{ .name = "cpus", .arg = "N", .groups = GROUP_SANDBOX, .set = set_cpus, .help = "number of CPUs, rounded up to whole ones",
+	  .detail = "Such as 2 or 0.5. Today the sandbox is bound to that many of the CPUs." },
 	{ .name = "pids-limit", .arg = "N", .groups = GROUP_SANDBOX, .set = set_pids,
 	  .help = "processes and threads of a sandbox (512), -1 for no limit" },
 	{ .name = "ulimit", .arg = "NAME=SOFT[:HARD]", .groups = GROUP_SANDBOX, .set = set_ulimit,
@@ -97,12 +99,12 @@ const struct opt options_table[] = {
 	{ .name = "cap-drop", .arg = "CAPABILITY", .groups = GROUP_SANDBOX, .set = set_cap_drop,
 	  .help = "all capabilities are dropped: always so" },
 	{ .name = "security-opt", .arg = "OPTION", .groups = GROUP_SANDBOX, .set = set_security_opt,
-	  .help = "no-new-privileges: always so; nothing else is accepted" },
+	  .help = "only no-new-privileges, which always holds" },
 
 	/* the server */
 	{ .name = "log-level", .arg = "LEVEL", .groups = GROUP_MCP, .set = set_log_level,
 	  .help = "what the server tells on stderr (error); also LOG_LEVEL",
-	  .detail = "One of debug, info, notice, warning, error, critical. The variable LOG_LEVEL does the same." },
+	  .detail = "One of debug, info, notice, warning, error, critical. It goes before the variable LOG_LEVEL." },
 	{ .name = "structured-output", .groups = GROUP_MCP, .set = set_structured_output,
 	  .help = "repeat each answer as structuredContent {\"result\": ...}" },
 	{ .name = "json", .groups = GROUP_DOCTOR, .set = set_json, .help = "print the findings as JSON" },

@@ -139,11 +139,11 @@ int set_user(void *target, _unused_ const struct opt *opt, const char *value, st
 	memcpy(uid_text, value, len);
 	uid_text[len] = '\0';
 	if (str_to_uint(uid_text, 0, ID_MAX, &uid) < 0)
-		return err_set(err, ERR_USAGE, EINVAL, "--user '%s': the user id must be a number from 0 to %d, without sign or name",
+		return err_set(err, ERR_USAGE, EINVAL, "--user '%s': the user id must be a number from 1 to %d, without sign or name",
 			       value, ID_MAX);
 	gid = uid;
 	if (value[len] == ':' && str_to_uint(value + len + 1, 0, ID_MAX, &gid) < 0)
-		return err_set(err, ERR_USAGE, EINVAL, "--user '%s': the group id must be a number from 0 to %d, without sign or name",
+		return err_set(err, ERR_USAGE, EINVAL, "--user '%s': the group id must be a number from 1 to %d, without sign or name",
 			       value, ID_MAX);
 	if (uid == 0 || gid == 0)
 		return err_set(err, ERR_USAGE, EPERM, "--user '%s': nothing runs as root inside. Leave --user out, or choose ids from 1 to %d", value, ID_MAX);
@@ -267,7 +267,7 @@ int set_ulimit(void *target, _unused_ const struct opt *opt, const char *value, 
 		if (strlen(name) == (size_t) (equals - value) && strncmp(name, value, strlen(name)) == 0)
 			return parse_limit(&((struct options *) target)->spec, limit_names[i].resource, value, equals, err);
 	}
-	return err_set(err, ERR_USAGE, EINVAL, "--ulimit '%s': unknown limit. See `cloche run --help` and cloche(1) for the names", value);
+	return err_set(err, ERR_USAGE, EINVAL, "--ulimit '%s': unknown limit. See --ulimit in `man cloche` for the names", value);
 }
 
 int set_network(_unused_ void *target, _unused_ const struct opt *opt, const char *value, struct err *err)

@@ -193,7 +193,7 @@ static int tmpfs_option(const char *value, const char *option, struct spec_mount
 
 	if (strncmp(option, "size=", 5) == 0) {
 		if (str_to_size(option + 5, SIZE_MIN, SIZE_LIMIT, &mount->size) < 0)
-			return err_set(err, ERR_USAGE, EINVAL, "--tmpfs '%s': '%s' is not a size, as in size=64m", value, option + 5);
+			return err_set(err, ERR_USAGE, EINVAL, "--tmpfs '%s': '%s' is not a size of 4k or more, as in size=64m", value, option + 5);
 		return 0;
 	}
 	if (strncmp(option, "mode=", 5) == 0) {
@@ -240,7 +240,7 @@ int set_tmpfs(void *target, _unused_ const struct opt *opt, const char *value, s
 int set_shm_size(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
 {
 	if (str_to_size(value, SIZE_MIN, SIZE_LIMIT, &spec_of(target)->shm_size) < 0)
-		return err_set(err, ERR_USAGE, EINVAL, "--shm-size '%s' is not a size, as in 256m", value);
+		return err_set(err, ERR_USAGE, EINVAL, "--shm-size '%s' is not a size of 4k or more, as in 256m", value);
 	return 0;
 }
 
@@ -307,7 +307,7 @@ int set_mount(void *target, _unused_ const struct opt *opt, const char *value, s
 	if (!mount.target)
 		return err_set(err, ERR_USAGE, ENOSPC, "too many mounts");
 	if (m.size && str_to_size(m.size, SIZE_MIN, SIZE_LIMIT, &mount.size) < 0)
-		return err_set(err, ERR_USAGE, EINVAL, "--mount '%s': '%s' is not a size, as in tmpfs-size=64m", value, m.size);
+		return err_set(err, ERR_USAGE, EINVAL, "--mount '%s': '%s' is not a size of 4k or more, as in tmpfs-size=64m", value, m.size);
 	if (m.mode && parse_mode(m.mode, &mount.mode) < 0)
 		return err_set(err, ERR_USAGE, EINVAL, "--mount '%s': '%s' is not an octal mode", value, m.mode);
 	return add_tmpfs(spec, &mount, err);

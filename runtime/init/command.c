@@ -220,7 +220,8 @@ _noreturn_ static void shim_main(const struct command_request *req, int report_f
 
 pid_t command_start(const struct command_request *req, int *ret_report_fd)
 {
-	struct clone_args args = { .flags = CLONE_NEWPID | CLONE_NEWNS, .exit_signal = SIGCHLD };
+	/* An IPC namespace too: System V segments would outlive the command, and no limit of memory counts them. */
+	struct clone_args args = { .flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC, .exit_signal = SIGCHLD };
 	int report[2];
 
 	if (pipe2(report, O_CLOEXEC) < 0)

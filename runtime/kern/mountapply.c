@@ -163,7 +163,9 @@ static int apply_tmpfs(const struct mount_op *op, struct apply *a)
 		return -errno;
 	if (r < 0)
 		return r;
-	_cleanup_fd_ int mounted = openat(a->root_fd, op->target, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	/* By its name again, through no link: one swapped in meanwhile could make a file system of the host pass for ours. */
+	_cleanup_fd_ int mounted =
+		sysx_openat2(a->root_fd, op->target, O_PATH | O_CLOEXEC, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 	return mounted < 0 ? -errno : remember_own(a, mounted);
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
@@ -80,11 +81,33 @@ static int plan_args(struct launch *l, struct err *err)
 	return 0;
 }
 
+/*
+ * The standard streams are the only descriptors of the host that get inside. From an open directory, or a path that was only
+ * looked up, all of the host's tree could be walked, whatever the sandbox's root is.
+ */
+static int check_streams(struct err *err)
+{
+	static const char *const names[] = { "input", "output", "error" };
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		struct stat st;
+		int flags = fcntl(fd, F_GETFL);
+
+		if (flags < 0 || fstat(fd, &st) < 0)
+			return err_set(err, ERR_SYSTEM, errno, "standard %s cannot be examined: %m", names[fd]);
+		if (S_ISDIR(st.st_mode) || (flags & O_PATH))
+			return err_set(err, ERR_USAGE, EISDIR,
+				       "standard %s is a directory of the host: through it everything outside could be reached. Redirect "
+				       "it to a file or /dev/null", names[fd]);
+	}
+	return 0;
+}
+
 static int prepare(struct launch *l, struct err *err)
 {
-	int r = host_prepare(&l->host, l->spec, !l->first, err);
+	int r = check_streams(err);
 
-	if (r < 0)
+	if (r < 0 || (r = host_prepare(&l->host, l->spec, !l->first, err)) < 0)
 		return r;
 	r = mountplan_build(&l->plan, l->spec, &l->host.facts, err);
 	if (r < 0)

@@ -35,6 +35,8 @@ void spec_init(struct spec *spec)
 	spec->rlimits[RLIMIT_NOFILE] = (struct spec_rlimit) {
 		.set = true, .soft = SPEC_DEFAULT_NOFILE_SOFT, .hard = SPEC_DEFAULT_NOFILE_HARD,
 	};
+	/* Real-time and raised priority, which a desktop may give its user, would let a command take the machine. */
+	spec->rlimits[RLIMIT_RTPRIO].set = spec->rlimits[RLIMIT_NICE].set = true;
 }
 
 void spec_done(struct spec *spec)

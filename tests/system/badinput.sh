@@ -91,6 +91,9 @@ run_refused "unknown option '-Z'" "an unknown letter among others" -iZ
 refused "needs an argument" "an option without its argument" run --memory
 refused "did you mean '--log-level'" "a mistyped option of mcp" mcp --loglevel debug
 refused "doctor takes no argument" "doctor with an operand" doctor now
+refused "for bash only, not for 'zsh'" "completion for another shell" completion zsh
+refused "the command comes first" "an option in the place of the command" --memory 2g
+refused "drop .run. and the image name" "a Docker line with its image" mcp -i --rm "$WS" some/image
 refused "unknown option" "control characters in an option" run $'--a\nb\e[1m' true
 refused "takes no argument" "a value where none belongs" run --rm=maybe true
 

@@ -120,6 +120,9 @@ inside -- cat /proc/mounts
 is "$(grep -v '[ ,]nosuid[ ,]' <<<"$OUT")" "" "every mount inside is nosuid"
 is "$(grep -v '[ ,]nodev[ ,]' <<<"$OUT" | grep -vE '^[^ ]+ /dev/(null|zero|full|random|urandom|tty|pts) ')" "" "and nodev, but for the devices"
 
+is "$(awk '$4 ~ /^rw/ { print $2 }' <<<"$OUT" | sort -u | tr '\n' ' ')" \
+	"/dev/full /dev/null /dev/pts /dev/random /dev/shm /dev/tty /dev/urandom /dev/zero /home/agent /proc /tmp /workspace " "and read-only, but for these"
+
 # --- set-user-ID -------------------------------------------------------------------------------------------------------
 
 cp "$(readlink -f "$(type -P id)")" "$WS/id"

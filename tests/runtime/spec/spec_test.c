@@ -25,7 +25,8 @@ START_TEST(test_defaults)
 	ck_assert(spec.tmp_size && spec.home_size && spec.shm_size && spec.memory && spec.pids);
 	ck_assert_uint_eq(spec.cpu_milli, 0);
 	for (size_t i = 0; i < RLIM_NLIMITS; i++)
-		ck_assert_msg(spec.rlimits[i].set == (i == RLIMIT_NOFILE), "limit %zu", i);
+		ck_assert_msg(spec.rlimits[i].set == (i == RLIMIT_NOFILE || i == RLIMIT_RTPRIO || i == RLIMIT_NICE), "limit %zu", i);
+	ck_assert_uint_eq(spec.rlimits[RLIMIT_RTPRIO].hard + spec.rlimits[RLIMIT_NICE].hard, 0);
 	ck_assert(spec.rlimits[RLIMIT_NOFILE].soft <= spec.rlimits[RLIMIT_NOFILE].hard);
 }
 END_TEST
