@@ -1,5 +1,5 @@
 /*
- * One command inside the sandbox. Those of an MCP session get a PID and a mount namespace of their own:
+ * One command inside the sandbox. Those of an MCP session get a PID, a mount and an IPC namespace of their own:
  *
  *   init ──clone──► shim (PID 1 of the command's namespace: mounts its /proc, reaps, passes signals on)
  *                     └──fork──► the command (PID 2: no capabilities, filtered system calls)

@@ -146,8 +146,9 @@ for ((i = 0; i < loops; i++)); do
 	start_mcp
 	nap
 	kill -KILL "$pid"
-	stop_mcp
-	at_rest || left=$((left + 1))
+	wait "$pid" 2>/dev/null
+	at_rest || left=$((left + 1)) # while its input is still open
+	exec 5>&-
 done
 is "$left" 0 "cloche mcp killed $loops times within its first 16 ms: nothing is left"
 
@@ -161,8 +162,9 @@ for ((i = 0; i < loops / 10 + 1; i++)); do
 	start_mcp
 	until_true command_runs
 	kill -KILL "$pid"
-	stop_mcp
-	at_rest || left=$((left + 1))
+	wait "$pid" 2>/dev/null
+	at_rest || left=$((left + 1)) # while its input is still open
+	exec 5>&-
 done
 is "$left" 0 "kill -9 of cloche in a session with a command"
 for ((i = 0; i < loops / 10 + 1; i++)); do
