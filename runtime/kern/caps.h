@@ -19,5 +19,5 @@ int caps_keep_for_init(void) _must_check_;
 /* For cloche-init after its exec: what it executes must not inherit its capability. 0 or -errno. */
 int caps_stop_inheritance(void) _must_check_;
 
-/* Empties every set of the calling process (the bounding set has been empty since the launch). 0 or -errno. */
+/* Empties every set of the calling process but the bounding set, which is empty inside since the launch. 0 or -errno. */
 int caps_drop_all(void) _must_check_;

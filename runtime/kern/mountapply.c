@@ -97,8 +97,46 @@ static int opened_or_made(const struct apply *a, int dirfd, const char *name, bo
 	return fd < 0 ? -errno : fd;
 }
 
-/* Opens the mount point @target, making what is missing. The last component is a directory or, else, an empty file. */
-static int open_target(const struct apply *a, const char *target, bool directory)
+/*
+ * Makes the directory @name, open as *@at, a mount point of its own, showing what it shows. A folder with a mount point below it
+ * can be renamed, and a new one put in its place; a mount point cannot.
+ */
+static int pin(int parent, const char *name, int *at)
+{
+	/* Is it one already, as a volume or from another pin? */
+	_cleanup_fd_ int same = sysx_openat2(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0, RESOLVE_NO_XDEV);
+	if (same < 0)
+		return errno == EXDEV ? 0 : -errno;
+	_cleanup_fd_ int tree =
+		sysx_open_tree(*at, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0 || sysx_move_mount(tree, "", *at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return -errno;
+	(void) fd_close(*at);
+	*at = TAKE_FD(tree);
+	return 0;
+}
+
+/* One step down from *@at to @name, which is the last one of the target or a folder on the way to it. */
+static int step_down(const struct apply *a, int *at, const char *name, bool directory, bool pinned)
+{
+	struct stat st;
+	int next = opened_or_made(a, *at, name, directory);
+
+	if (next < 0)
+		return next;
+	int r = 0;
+	if (pinned && fstat(next, &st) == 0 && S_ISDIR(st.st_mode) && !is_own(a, st.st_dev))
+		r = pin(*at, name, &next);
+	(void) fd_close(*at);
+	*at = next;
+	return r;
+}
+
+/*
+ * Opens the mount point @target, making what is missing. The last component is a directory or, else, an empty file. With
+ * @pinned, no folder of the host that leads there can be renamed from inside.
+ */
+static int open_target(const struct apply *a, const char *target, bool directory, bool pinned)
 {
 	struct stat st;
 	_cleanup_fd_ int at = openat(a->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -114,11 +152,9 @@ static int open_target(const struct apply *a, const char *target, bool directory
 			return -ENAMETOOLONG;
 		memcpy(name, target, len);
 		name[len] = '\0';
-		int next = opened_or_made(a, at, name, directory || !last);
-		if (next < 0)
-			return next;
-		(void) fd_close(at);
-		at = next;
+		int r = step_down(a, &at, name, directory || !last, pinned && !last);
+		if (r < 0)
+			return r;
 		target += len + (target[len] == '/');
 	}
 	if (fstat(at, &st) < 0)
@@ -128,10 +164,12 @@ static int open_target(const struct apply *a, const char *target, bool directory
 	return S_ISDIR(st.st_mode) == directory ? TAKE_FD(at) : directory ? -ENOTDIR : -EISDIR;
 }
 
-/* Puts the detached mount @tree at @target, making the mount point. */
-static int attach(const struct apply *a, int tree, const char *target, bool directory)
+/* Puts the detached mount @tree at the target of @op, making the mount point. */
+static int attach(const struct apply *a, int tree, const struct mount_op *op, bool directory)
 {
-	_cleanup_fd_ int at = open_target(a, target, directory);
+	/* What is read-only shall stay where programs of the host look for it. */
+	bool pinned = (op->flags & MOUNT_USER) && !(op->flags & MOUNT_WRITABLE);
+	_cleanup_fd_ int at = open_target(a, op->target, directory, pinned);
 
 	if (at < 0)
 		return at;
@@ -151,7 +189,7 @@ static int apply_file(const struct mount_op *op, struct apply *a)
 static int apply_tmpfs(const struct mount_op *op, struct apply *a)
 {
 	unsigned long flags = MS_NOSUID | MS_NODEV | (op->flags & MOUNT_NOEXEC ? MS_NOEXEC : 0);
-	_cleanup_fd_ int target = open_target(a, op->target, true);
+	_cleanup_fd_ int target = open_target(a, op->target, true, false);
 
 	if (target < 0)
 		return target;
@@ -204,7 +242,7 @@ static int apply_bind(const struct mount_op *op, struct apply *a)
 		return tree == -ENOENT && (op->flags & MOUNT_OPTIONAL) ? 0 : tree;
 	if (fstat(tree, &st) < 0)
 		return -errno;
-	return attach(a, tree, op->target, S_ISDIR(st.st_mode));
+	return attach(a, tree, op, S_ISDIR(st.st_mode));
 }
 
 static int apply_device(const struct mount_op *op, struct apply *a)
@@ -221,7 +259,7 @@ static int apply_device(const struct mount_op *op, struct apply *a)
 		return -ENODEV;
 	if (sysx_mount_setattr(tree, "", AT_EMPTY_PATH, &attr) < 0)
 		return -errno;
-	return attach(a, tree, op->target, false);
+	return attach(a, tree, op, false);
 }
 
 static int apply_dir(const struct mount_op *op, struct apply *a)

@@ -63,8 +63,15 @@ int userns_apply(int proc_fd, const struct userns_map *map)
 	int r = write_proc(proc_fd, "self/setgroups", "deny");
 	if (r < 0)
 		return r;
-	r = write_proc(proc_fd, "self/uid_map", map->uid);
-	return r < 0 ? r : write_proc(proc_fd, "self/gid_map", map->gid);
+	if ((r = write_proc(proc_fd, "self/uid_map", map->uid)) < 0 || (r = write_proc(proc_fd, "self/gid_map", map->gid)) < 0)
+		return r;
+	/*
+	 * Second walls, which may be missing where /proc/sys is read-only. What the sandbox watches counts for its user outside,
+	 * who would be left with nothing; and nobody inside makes user namespaces, whatever a filter might miss.
+	 */
+	(void) write_proc(proc_fd, "sys/user/max_inotify_instances", "64");
+	(void) write_proc(proc_fd, "sys/user/max_user_namespaces", "0");
+	return 0;
 }
 
 /* The user namespace of the process @pid, whose maps are written as given. Descriptor or -errno. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +21,8 @@
 #include "runtime/kern/caps.h"
 #include "runtime/life/child.h"
 #include "runtime/life/userns_diagnose.h"
+
+enum { FILES_FOR_RUN = 32, FILES_FOR_MCP = 512 }; /* the least limits of open files that do */
 
 static const uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
 				   CLONE_NEWCGROUP;
@@ -103,11 +106,29 @@ static int check_streams(struct err *err)
 	return 0;
 }
 
+/* Init parks descriptors at high numbers; without this check it would end without a word that helps. */
+static int check_files_limit(const struct launch *l, struct err *err)
+{
+	rlim_t needed = l->first ? FILES_FOR_RUN : FILES_FOR_MCP;
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || (files.rlim_max >= needed && files.rlim_cur >= FILES_FOR_RUN))
+		return 0;
+	return err_set(err, ERR_SYSTEM, EMFILE,
+		       "the limit of open files is %llu, but this needs %llu: raise it (ulimit -n; it may be a hard limit, ulimit -Hn)",
+		       (unsigned long long) files.rlim_cur, (unsigned long long) needed);
+}
+
 static int prepare(struct launch *l, struct err *err)
 {
-	int r = check_streams(err);
+	int r;
 
-	if (r < 0 || (r = host_prepare(&l->host, l->spec, !l->first, err)) < 0)
+	if ((r = check_files_limit(l, err)) < 0 || (r = check_streams(err)) < 0)
+		return r;
+	l->proc_fd = userns_open_proc();
+	if (l->proc_fd < 0)
+		return err_set(err, ERR_UNSUPPORTED, -l->proc_fd, "/proc is not a usable procfs: %m. Mount one: mount -t proc proc /proc");
+	if ((r = host_prepare(&l->host, l->spec, !l->first, err)) < 0)
 		return r;
 	r = mountplan_build(&l->plan, l->spec, &l->host.facts, err);
 	if (r < 0)
@@ -120,9 +141,6 @@ static int prepare(struct launch *l, struct err *err)
 	r = caps_prepare();
 	if (r < 0)
 		return err_set(err, ERR_SYSTEM, -r, "cannot prepare the capability sets: %m");
-	l->proc_fd = userns_open_proc();
-	if (l->proc_fd < 0)
-		return err_set(err, ERR_UNSUPPORTED, -l->proc_fd, "/proc is not a usable procfs: %m. Mount one: mount -t proc proc /proc");
 	return 0;
 }
 
@@ -189,6 +207,10 @@ static int start(struct launch *l, struct sandbox *ret, struct err *err)
 	r = clone_child(l, report_read, ret, err);
 	if (r < 0)
 		return r;
+	/* A change of identity takes root's capabilities, unless the caller's securebits say otherwise. */
+	r = caps_drop_all();
+	if (r < 0)
+		return err_set(err, ERR_SYSTEM, -r, "the supervisor cannot give up its capabilities: %m");
 	ret->control_fd = TAKE_FD(control_ours);
 	return 0;
 }
