@@ -190,6 +190,7 @@ static struct call *call_new(struct server *s, struct request *req, const struct
 	call->tool = tool;
 	call->pub = (struct tool_call) {
 		.config = s->config,
+		.facts = server_facts(s),
 		.root_fd = s->root_fd,
 		.text = BUF_INIT(TOOL_TEXT_MAX),
 		.cancelled = &call->cancelled,

@@ -14,14 +14,9 @@
 #include "mcp/ws.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/fd.h"
+#include "runtime/spec/protected.h"
 
 enum { DIRLIST_CANCEL_STEP = 256 }; /* entries between two looks at the flag */
-
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		(void) closedir(*dir);
-}
 
 static enum dirlist_kind kind_of(int dir_fd, const struct dirent *e)
 {
@@ -49,6 +44,36 @@ static enum dirlist_kind kind_of(int dir_fd, const struct dirent *e)
 	return S_ISREG(st.st_mode) ? DIRLIST_FILE : DIRLIST_OTHER;
 }
 
+/* Whether the folder @fd (consumed) has no entries. */
+static bool is_empty(int fd)
+{
+	_cleanup_list_ DIR *dir = fdopendir(fd);
+	const struct dirent *e;
+
+	if (!dir)
+		(void) fd_close(fd);
+	while (dir && (e = readdir(dir)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			return false;
+	return dir != NULL;
+}
+
+/*
+ * An empty folder that occupies a protected name while the sandbox runs (runtime/spec/protected.h): in truth there is nothing. It
+ * is known by being a mount point of its own.
+ */
+static bool is_stand_in(int dir_fd, const struct dirent *e)
+{
+	struct statx stx;
+
+	if (e->d_name[0] != '.' || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) || !protected_find(e->d_name) ||
+	    statx(dir_fd, e->d_name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &stx) < 0 || !S_ISDIR(stx.stx_mode) ||
+	    !(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		return false;
+	int fd = openat(dir_fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd >= 0 && is_empty(fd);
+}
+
 /* Appends one byte for the kind and the NUL-terminated name of each entry to @names. */
 static int collect(DIR *dir, struct buf *names, size_t *ret_count, bool *ret_cut, const atomic_bool *cancelled)
 {
@@ -67,6 +92,8 @@ static int collect(DIR *dir, struct buf *names, size_t *ret_count, bool *ret_cut
 			atomic_remove_stale(dirfd(dir), e->d_name);
 			continue;
 		}
+		if (is_stand_in(dirfd(dir), e))
+			continue;
 		size_t before = names->len;
 		buf_add_char(names, (char) kind_of(dirfd(dir), e));
 		buf_add(names, e->d_name, strlen(e->d_name) + 1);
@@ -106,7 +133,7 @@ static int by_path(const void *a, const void *b)
 int dirlist_read(struct dirlist *d, int fd, bool as_paths, const atomic_bool *cancelled)
 {
 	_cleanup_buf_ struct buf names = BUF_INIT(DIRLIST_BYTES_MAX);
-	_cleanup_(close_dir) DIR *dir = fdopendir(fd);
+	_cleanup_list_ DIR *dir = fdopendir(fd);
 	size_t count = 0;
 
 	*d = (struct dirlist) { .entry = NULL };

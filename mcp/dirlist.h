@@ -31,9 +31,9 @@ struct dirlist {
 };
 
 /*
- * Reads the directory @fd (consumed), leaving out the hidden names of ws.h. With @as_paths, directories sort as if
- * their names ended in "/": a walk in this order yields paths in bytewise order. 0, -ECANCELED or another negative
- * errno.
+ * Reads the directory @fd (consumed), leaving out the hidden names of ws.h and the stand-ins for protected names. With
+ * @as_paths, directories sort as if their names ended in "/": a walk in this order yields paths in bytewise order. 0,
+ * -ECANCELED or another negative errno.
  */
 int dirlist_read(struct dirlist *d, int fd, bool as_paths, const atomic_bool *cancelled) _must_check_;
 void dirlist_done(struct dirlist *d);

@@ -183,7 +183,7 @@ static struct places locate(const struct buf *text, const struct edit *e, struct
 	add_with_eol(&old, e->old_text, e->old_len, "\n");
 	if (buf_error(&plain) || buf_error(&old))
 		return places;
-	find_exact(buf_cstr(&plain), plain.len, old.p, old.len, &places, &first);
+	find_exact(buf_cstr(&plain), plain.len, buf_cstr(&old), old.len, &places, &first);
 	if (places.count > 0)
 		*ret = (struct range) { original_offset(text, first), original_offset(text, first + old.len) };
 	return places;

@@ -190,6 +190,10 @@ static void exited(struct initc_job *job, const struct initmsg_exited *m)
 	job->res.cpu_user_us = m->cpu_user_us;
 	job->res.cpu_system_us = m->cpu_system_us;
 	job->res.max_rss_kib = m->max_rss_kib;
+	job->res.over_memory = m->killed == INITMSG_KILLED_MEMORY;
+	job->res.denials = m->denials;
+	job->res.memory_kib = m->memory_kib;
+	job->res.memory_limit_kib = m->memory_limit_kib;
 	complete(job);
 }
 

@@ -31,7 +31,7 @@ void log_init(enum mcp_log_level level)
 	threshold = level;
 }
 
-bool log_wanted(enum mcp_log_level level)
+static bool is_wanted(enum mcp_log_level level)
 {
 	return level >= threshold;
 }
@@ -86,7 +86,7 @@ void log_line(enum mcp_log_level level, const char *fmt, ...)
 	struct tm tm;
 	va_list ap;
 
-	if (!log_wanted(level))
+	if (!is_wanted(level))
 		return;
 	va_start(ap, fmt);
 	(void) vsnprintf(text, sizeof(text), fmt, ap);

@@ -25,7 +25,6 @@ enum mcp_log_level {
 };
 
 void log_init(enum mcp_log_level level);
-bool log_wanted(enum mcp_log_level level);
 void log_line(enum mcp_log_level level, const char *fmt, ...) _printf_(2, 3);
 
 /* "debug" to "emergency" as the protocol spells it, any case. -EINVAL when @name is none of them. */

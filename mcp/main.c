@@ -20,7 +20,10 @@
 #include "runtime/base/err.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/opt.h"
+#include "runtime/base/proc.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wall.h"
+#include "runtime/kern/landlock.h"
 #include "runtime/kern/seccomp.h"
 #include "runtime/spec/initmsg.h"
 #include "runtime/spec/spec.h"
@@ -154,13 +157,31 @@ static int open_root(const char *name, struct err *err)
 	return fd < 0 ? err_set(err, ERR_SYSTEM, errno, "the workspace '%s' cannot be opened: %m", name) : fd;
 }
 
-static int confine(struct err *err)
+/*
+ * Nothing can be opened from now on but the workspace, whose files can be read, made and replaced, and /dev/null, the input of
+ * commands. Nothing is executed here: that is init's business.
+ */
+static int confine_files(int root_fd)
+{
+	_cleanup_fd_ int null = open("/dev/null", O_PATH | O_CLOEXEC);
+	const struct landlock_rule rules[] = {
+		{ .fd = root_fd, .access = LANDLOCK_MAY_READ | LANDLOCK_MAY_EDIT },
+		{ .fd = null, .access = LANDLOCK_MAY_READ },
+	};
+
+	return landlock_restrict(rules, ARRAY_LEN(rules), true);
+}
+
+static int confine(int root_fd, struct err *err)
 {
 	if (!confined)
 		return 0;
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	if (proc_hide() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set(err, ERR_SYSTEM, errno, "privileges cannot be given up: %m");
-	int r = seccomp_load_server();
+	int r = confine_files(root_fd);
+	if (r < 0)
+		return err_set(err, ERR_SYSTEM, -r, "the files that the server may open cannot be limited: %m");
+	r = seccomp_load_server();
 	return r < 0 ? err_set(err, ERR_SYSTEM, -r, "the system-call filter of the server cannot be loaded: %m") : 0;
 }
 
@@ -173,13 +194,15 @@ static int serve(const struct settings *settings, struct err *err)
 	_cleanup_fd_ int root_fd = open_root(settings->config.root_name, err);
 	if (root_fd < 0)
 		return root_fd;
-	int r = confine(err);
+	struct facts_files files;
+	facts_open(&files);
+	int r = confine(root_fd, err);
 	if (r < 0)
 		return r;
 	(void) signal(SIGPIPE, SIG_IGN);
 
 	static struct server server;
-	r = server_init(&server, &settings->config, root_fd, STDIN_FILENO, out_fd, (int) settings->init_fd);
+	r = server_init(&server, &settings->config, &files, root_fd, STDIN_FILENO, out_fd, (int) settings->init_fd);
 	if (r < 0)
 		return err_set(err, ERR_SYSTEM, -r, "the server cannot watch its streams and the socket %d to init: %m",
 			       (int) settings->init_fd);
@@ -209,6 +232,7 @@ int main(int argc, char **argv)
 	};
 	struct err err = { .code = ERR_NONE };
 
+	wall_from_arguments(&argc, &argv);
 	int r = fd_ensure_stdio();
 	if (r < 0)
 		return EXIT_USAGE;

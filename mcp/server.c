@@ -409,11 +409,20 @@ static int watch_signals(struct server *s)
 	return s->signals.fd < 0 ? -errno : loop_add(&s->loop, &s->signals, EPOLLIN);
 }
 
-int server_init(struct server *s, const struct mcp_config *config, int root_fd, int input_fd, int output_fd,
-		int init_fd)
+const struct facts *server_facts(struct server *s)
+{
+	if (!s->facts_known)
+		facts_find(&s->facts, &s->facts_files, s->config->root_name, s->root_fd);
+	s->facts_known = true;
+	return &s->facts;
+}
+
+int server_init(struct server *s, const struct mcp_config *config, const struct facts_files *files, int root_fd, int input_fd,
+		int output_fd, int init_fd)
 {
 	memset(s, 0, sizeof(*s));
 	s->config = config;
+	s->facts_files = *files;
 	s->root_fd = root_fd;
 	s->input_fd = input_fd;
 	s->input = (struct loop_source) { .fd = input_fd, .ready = input_ready };

@@ -43,6 +43,9 @@ struct request {
 
 struct server {
 	const struct mcp_config *config;
+	struct facts facts; /* known from the first call on */
+	struct facts_files facts_files;
+	bool facts_known;
 	int root_fd;  /* borrowed */
 	int input_fd; /* borrowed */
 	struct loop loop;
@@ -69,8 +72,9 @@ struct server {
 	int64_t stop_deadline_ms;
 };
 
-int server_init(struct server *s, const struct mcp_config *config, int root_fd, int input_fd, int output_fd,
-		int init_fd) _must_check_;
+/* Takes @files over; the other descriptors stay the caller's. 0 or -errno. */
+int server_init(struct server *s, const struct mcp_config *config, const struct facts_files *files, int root_fd, int input_fd,
+		int output_fd, int init_fd) _must_check_;
 
 /* Serves until the end. Returns the exit status. */
 int server_run(struct server *s);
@@ -78,6 +82,9 @@ int server_run(struct server *s);
 /* True when something still runs after server_run(): then the process must _exit(2) instead of tidying up. */
 bool server_busy(const struct server *s);
 void server_done(struct server *s);
+
+/* What is known about the sandbox; found out by the first who asks, on the event loop. */
+const struct facts *server_facts(struct server *s);
 
 /* --- for methods and calls ---------------------------------------------------------------------------------------- */
 

@@ -17,9 +17,11 @@
 
 #include <cjson/cJSON.h>
 
+#include "mcp/facts.h"
 #include "mcp/log.h"
 #include "runtime/base/attr.h"
 #include "runtime/base/buf.h"
+#include "runtime/spec/initmsg.h"
 
 struct server;
 
@@ -43,6 +45,7 @@ struct mcp_config {
 struct tool_call {
 	const cJSON *args;               /* an object, never NULL */
 	const struct mcp_config *config; /* shared, read-only */
+	const struct facts *facts;       /* about the sandbox, found out by the server itself; shared, read-only */
 	int root_fd;                     /* O_PATH descriptor of the workspace; borrowed */
 	struct buf text;                 /* the answer */
 	bool is_error;
@@ -103,6 +106,9 @@ struct exec_result {
 	struct buf tail;    /* last tail_max bytes when more than output_max + tail_max were written, else empty */
 	uint64_t output_total; /* bytes written by the command */
 	uint64_t wall_us, cpu_user_us, cpu_system_us, max_rss_kib;
+	struct initmsg_denials denials; /* system calls that the filter refused */
+	bool over_memory; /* init killed it: the commands used more memory than the sandbox may */
+	uint64_t memory_kib, memory_limit_kib; /* what it was seen to use at most; 0: init did not look, or has no limit */
 };
 
 /*

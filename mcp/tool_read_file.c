@@ -181,11 +181,12 @@ static void make_text(struct page *p, struct buf *text)
  */
 static int64_t fit(struct buf *text, size_t max)
 {
+	const char *first = buf_cstr(text);
 	int64_t lines = 0;
 	size_t end = 0;
 
-	for (const char *at = text->p; (at = memchr(at, '\n', max - (size_t) (at - text->p))) != NULL; at++) {
-		end = (size_t) (at - text->p);
+	for (const char *at = first; (at = memchr(at, '\n', max - (size_t) (at - first))) != NULL; at++) {
+		end = (size_t) (at - first);
 		lines++;
 	}
 	buf_truncate(text, end);

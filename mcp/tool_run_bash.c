@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "mcp/explain.h"
 #include "mcp/tool.h"
 #include "runtime/base/utf8.h"
 #include "runtime/spec/initmsg.h"
@@ -55,17 +56,18 @@ static const char *refusal(const struct exec_result *res)
 	return "the sandbox refused it. Try again; if it stays so, restart the session";
 }
 
-static void done(struct tool_call *call, const struct exec_result *res)
+/* Says how the command ended. False when it never ran, or nobody wants to know. */
+static bool tell_end(struct tool_call *call, const struct exec_result *res)
 {
 	long long seconds = (long long) tool_arg_int(call, "timeout");
 
 	if (res->refused_step) {
 		tool_fail(call, "The command could not be started: %s.", refusal(res));
-		return;
+		return false;
 	}
 	if (res->cancelled) {
 		tool_fail(call, "The command was cancelled; it and everything it had started were killed.");
-		return;
+		return false;
 	}
 	if (res->timed_out) {
 		if (!tool_arg(call, "timeout"))
@@ -77,7 +79,18 @@ static void done(struct tool_call *call, const struct exec_result *res)
 		buf_add_str(&call->text, res->output_total ? " Its output until then:\n" : " It had printed nothing.");
 		add_output(&call->text, res);
 		tool_summary(call, "Timeout after %llds", seconds);
-		return;
+		return true;
+	}
+	if (res->over_memory) {
+		tool_fail(call,
+			  "The command was killed for its memory: it used %llu MiB, and all commands of this sandbox together may use "
+			  "%llu MiB. Let it work in smaller parts or with fewer processes at once; the user can allow more with "
+			  "the option --memory of cloche.",
+			  (unsigned long long) res->memory_kib / 1024, (unsigned long long) res->memory_limit_kib / 1024);
+		buf_add_str(&call->text, res->output_total ? " Its output until then:\n" : " It had printed nothing.");
+		add_output(&call->text, res);
+		tool_summary(call, "Killed for its memory, %llu MiB", (unsigned long long) res->memory_kib / 1024);
+		return true;
 	}
 	int code = WIFEXITED(res->wait_status) ? WEXITSTATUS(res->wait_status) : -WTERMSIG(res->wait_status);
 	buf_addf(&call->text, "[Exit code: %d]", code);
@@ -86,6 +99,13 @@ static void done(struct tool_call *call, const struct exec_result *res)
 		add_output(&call->text, res);
 	}
 	tool_summary(call, "exit_code=%d, %llu bytes of output", code, (unsigned long long) res->output_total);
+	return true;
+}
+
+static void done(struct tool_call *call, const struct exec_result *res)
+{
+	if (tell_end(call, res))
+		explain_command(call, res);
 }
 
 /* The seconds allowed, or -1 with the call failed. */

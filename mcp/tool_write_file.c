@@ -52,6 +52,11 @@ static bool check_target(struct write *w, bool create_only)
 		return false;
 	}
 	w->exists = r == 0;
+	/* Said first, since nothing else that could be wrong can be repaired; a protected path may be an empty folder in its place. */
+	if (w->exists && ws_place_check_writable(&w->place) < 0) {
+		(void) ws_fail(w->call, "File", w->path, EROFS);
+		return false;
+	}
 	if (w->exists && create_only) {
 		tool_fail(w->call,
 			  "'%s' already exists and was not changed. Use search_and_replace to change a part of it, or "

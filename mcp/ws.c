@@ -12,20 +12,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "mcp/atomic.h"
+#include "mcp/explain.h"
 #include "mcp/tool.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/sysx.h"
 #include "runtime/base/utf8.h"
+#include "runtime/base/wall.h"
+#include "runtime/spec/protected.h"
 
 enum { WS_ALWAYS = O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
 
 /* The only way into the workspace. Descriptor or -errno. */
 static int open_beneath(int root_fd, const char *rel, int flags, uint64_t resolve)
 {
-	resolve |= RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+	resolve |= wall_stands(WALL_BENEATH) ? RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS : 0;
 	/* With O_PATH the kernel refuses flags that make no sense for it. */
 	flags |= flags & O_PATH ? O_CLOEXEC : WS_ALWAYS;
 	for (int i = 0; i < WS_RETRY_MAX; i++) {
@@ -75,8 +79,6 @@ static const struct reason reasons[] = {
 	{ EACCES, "cannot be used: permission denied. Look at its permissions with run_bash and ls -l" },
 	{ EPERM, "cannot be used: the operation is not permitted on it" },
 	{ ENAMETOOLONG, "cannot be used: a name may have 255 bytes and a path 4095. Use shorter names" },
-	{ EROFS, "cannot be changed: this part of the workspace is read-only. Write to another directory" },
-	{ EBUSY, "cannot be changed: this path is protected in this sandbox. Write to another path" },
 	{ ENOSPC,
 	  "cannot be written: no space is left. Remove files that are not needed and try again; nothing was changed" },
 	{ EDQUOT, "cannot be written: the disk quota is used up. Remove files that are not needed and try again; "
@@ -100,9 +102,15 @@ int ws_fail(struct tool_call *call, const char *what, const char *path, int errn
 {
 	const char *text = "cannot be used: the file system refused it. Look at it with run_bash and ls -l";
 
+	/* A folder holds the place of a protected name that does not exist. */
+	bool is_held = errnum == EISDIR && call->facts->has_mounts && protected_find(path + (strncmp(path, "./", 2) ? 0 : 2));
+	const char *denied = explain_path(call->facts, is_held ? EROFS : errnum);
+
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
 		if (reasons[i].errnum == errnum)
 			text = reasons[i].text;
+	if (denied)
+		text = denied;
 	tool_fail(call, "%s '%s' %s.", what, ws_show(path).s, text);
 	return -errnum;
 }
@@ -342,6 +350,15 @@ int ws_place_stat(const struct ws_place *place, struct stat *ret_st)
 	int r = place->name[0] ? fstatat(place->dir_fd, place->name, ret_st, AT_SYMLINK_NOFOLLOW)
 			       : fstat(place->dir_fd, ret_st);
 	return r < 0 ? -errno : 0;
+}
+
+int ws_place_check_writable(const struct ws_place *place)
+{
+	_cleanup_fd_ int fd = place->dir_fd < 0 || !place->name[0] ? -EBADF
+								   : openat(place->dir_fd, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct statvfs st;
+
+	return fd >= 0 && fstatvfs(fd, &st) == 0 && (st.f_flag & ST_RDONLY) ? -EROFS : 0;
 }
 
 /* Makes (or opens) the directory that is the first @len bytes of the place's path, below the open @parent. */

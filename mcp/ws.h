@@ -80,6 +80,9 @@ void ws_place_done(struct ws_place *place);
 /* What is at the place itself, links not followed. 0 or -errno, without failing the call. */
 int ws_place_stat(const struct ws_place *place, struct stat *ret_st) _must_check_;
 
+/* -EROFS when what is at the place cannot be changed whatever its permissions, else 0. */
+int ws_place_check_writable(const struct ws_place *place) _must_check_;
+
 /* Fails the call for @errnum (positive) on @path: what, why and what to do. Returns -@errnum. */
 int ws_fail(struct tool_call *call, const char *what, const char *path, int errnum);
 

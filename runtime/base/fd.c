@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/base/sysx.h"
+#include "runtime/base/wall.h"
 
 int fd_close(int fd)
 {
@@ -120,7 +121,7 @@ int fd_ensure_stdio(void)
 
 int fd_cloexec_from(unsigned int first)
 {
-	return sysx_close_range(first, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+	return wall_stands(WALL_CLOSE_FDS) && sysx_close_range(first, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
 
 int fd_set_nonblock(int fd, bool on)
@@ -131,4 +132,21 @@ int fd_set_nonblock(int fd, bool on)
 		return -errno;
 	flags = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
 	return fcntl(fd, F_SETFL, flags) < 0 ? -errno : 0;
+}
+
+DIR *fd_list(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!list)
+		(void) fd_close(fd);
+	return list;
+}
+
+void fd_list_done(DIR **list)
+{
+	if (*list)
+		(void) closedir(*list);
+	*list = NULL;
 }

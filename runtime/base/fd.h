@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,3 +46,8 @@ int fd_cloexec_from(unsigned int first) _must_check_;
 
 /* Sets or clears O_NONBLOCK, which belongs to the open file and is seen by all who share it. 0 or -errno. */
 int fd_set_nonblock(int fd, bool on) _must_check_;
+
+/* The entries of the open folder @dir_fd (borrowed), with a position of its own, from the first one on. NULL with errno set. */
+DIR *fd_list(int dir_fd) _must_check_;
+void fd_list_done(DIR **list);
+#define _cleanup_list_ _cleanup_(fd_list_done)

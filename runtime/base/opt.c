@@ -21,6 +21,7 @@ struct parser {
 	int argc;
 	int next; /* index of the next word */
 	struct err *err;
+	opt_visitor *visit; /* gets the options instead of their setters */
 };
 
 static const struct opt *find_long(const struct parser *p, const char *name, size_t len)
@@ -101,6 +102,14 @@ static int unknown_long(const struct parser *p, const char *name, size_t len)
 	return err_set(p->err, ERR_USAGE, EINVAL, "unknown option '--%s': see --help for those that exist", word);
 }
 
+static int take(const struct parser *p, const struct opt *o, const char *value)
+{
+	if (!p->visit)
+		return o->set(p->target, o, value, p->err);
+	p->visit(p->target, o, value);
+	return 0;
+}
+
 static int next_value(struct parser *p, const char *shown, const struct opt *o, const char **ret)
 {
 	if (p->next >= p->argc)
@@ -126,7 +135,7 @@ static int take_long(struct parser *p, const char *word)
 	}
 	if (!o->arg && value && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
 		return err_set(p->err, ERR_USAGE, EINVAL, "option '--%s' takes no argument but '=true' or '=false'", o->name);
-	return o->set(p->target, o, value, p->err);
+	return take(p, o, value);
 }
 
 static int take_short(struct parser *p, const char *word)
@@ -145,13 +154,49 @@ static int take_short(struct parser *p, const char *word)
 				r = next_value(p, word, o, &value);
 			if (r < 0)
 				return r;
-			return o->set(p->target, o, value, p->err);
+			return take(p, o, value);
 		}
-		int r = o->set(p->target, o, NULL, p->err);
+		int r = take(p, o, NULL);
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+/* An operand, which goes to the front of argv; a visit leaves argv as it is. */
+static void take_operand(struct parser *p, int *operands, char *word)
+{
+	if (!p->visit)
+		p->argv[*operands] = word;
+	(*operands)++;
+}
+
+static int parse(struct parser *p, enum opt_order order)
+{
+	int operands = 0;
+
+	while (p->next < p->argc) {
+		char *word = p->argv[p->next++];
+		int r = 0;
+
+		if (strcmp(word, "--") == 0) {
+			while (p->next < p->argc)
+				take_operand(p, &operands, p->argv[p->next++]);
+			break;
+		}
+		if (word[0] == '-' && word[1] == '-') {
+			r = take_long(p, word);
+		} else if (word[0] == '-' && word[1]) {
+			r = take_short(p, word);
+		} else {
+			take_operand(p, &operands, word);
+			while (order == OPT_STOP_AT_OPERAND && p->next < p->argc)
+				take_operand(p, &operands, p->argv[p->next++]);
+		}
+		if (r < 0)
+			return r;
+	}
+	return operands;
 }
 
 int opt_parse(const struct opt *table, unsigned int group, enum opt_order order, void *target, int argc, char **argv,
@@ -160,30 +205,18 @@ int opt_parse(const struct opt *table, unsigned int group, enum opt_order order,
 	struct parser p = {
 		.table = table, .group = group, .target = target, .argv = argv, .argc = argc, .err = err,
 	};
-	int operands = 0;
 
-	while (p.next < argc) {
-		char *word = argv[p.next++];
-		int r = 0;
+	return parse(&p, order);
+}
 
-		if (strcmp(word, "--") == 0) {
-			while (p.next < argc)
-				argv[operands++] = argv[p.next++];
-			break;
-		}
-		if (word[0] == '-' && word[1] == '-') {
-			r = take_long(&p, word);
-		} else if (word[0] == '-' && word[1]) {
-			r = take_short(&p, word);
-		} else {
-			argv[operands++] = word;
-			while (order == OPT_STOP_AT_OPERAND && p.next < argc)
-				argv[operands++] = argv[p.next++];
-		}
-		if (r < 0)
-			return r;
-	}
-	return operands;
+void opt_visit(const struct opt *table, unsigned int group, enum opt_order order, opt_visitor *visit, void *userdata, int argc,
+	       char **argv)
+{
+	struct parser p = {
+		.table = table, .group = group, .target = userdata, .argv = argv, .argc = argc, .visit = visit,
+	};
+
+	IGNORE_RESULT(parse(&p, order));
 }
 
 void opt_help(const struct opt *table, unsigned int group, struct buf *out)

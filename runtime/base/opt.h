@@ -54,6 +54,13 @@ enum opt_order {
 int opt_parse(const struct opt *table, unsigned int group, enum opt_order order, void *target, int argc, char **argv,
 	      struct err *err) _must_check_;
 
+/* Sees one occurrence of an option, with its value as a setter would get it. */
+typedef void opt_visitor(void *userdata, const struct opt *opt, const char *value);
+
+/* Goes through @argv as opt_parse() does, up to the first mistake, and neither sets nor moves anything. */
+void opt_visit(const struct opt *table, unsigned int group, enum opt_order order, opt_visitor *visit, void *userdata, int argc,
+	       char **argv);
+
 /* The option list of --help, one or two lines a row. */
 void opt_help(const struct opt *table, unsigned int group, struct buf *out);
 

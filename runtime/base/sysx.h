@@ -5,6 +5,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <linux/sched.h>
@@ -16,6 +17,9 @@
 
 #ifndef OPEN_TREE_CLOEXEC
 #define OPEN_TREE_CLOEXEC O_CLOEXEC
+#endif
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
 #endif
 #ifndef AT_RECURSIVE
 #define AT_RECURSIVE 0x8000
@@ -56,6 +60,11 @@ static inline int sysx_pivot_root(const char *new_root, const char *put_old)
 	return (int) syscall(SYS_pivot_root, new_root, put_old);
 }
 
+static inline int sysx_pidfd_open(pid_t pid)
+{
+	return (int) syscall(SYS_pidfd_open, pid, 0);
+}
+
 static inline int sysx_pidfd_send_signal(int pidfd, int sig)
 {
 	return (int) syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
@@ -70,6 +79,21 @@ static inline int sysx_close_range(unsigned int first, unsigned int last, unsign
 static inline int sysx_prlimit(int resource, const struct rlimit *new_limit, struct rlimit *old_limit)
 {
 	return (int) syscall(SYS_prlimit64, 0, resource, new_limit, old_limit);
+}
+
+static inline int sysx_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned int flags)
+{
+	return (int) syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
+}
+
+static inline int sysx_io_uring_setup(unsigned int entries, struct io_uring_params *params)
+{
+	return (int) syscall(SYS_io_uring_setup, entries, params);
+}
+
+static inline int sysx_io_uring_register(int ring_fd, unsigned int what, const void *arg, unsigned int count)
+{
+	return (int) syscall(SYS_io_uring_register, ring_fd, what, arg, count);
 }
 
 static inline int sysx_execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)

@@ -3,7 +3,10 @@
  */
 #include "runtime/base/utf8.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+#include "runtime/base/attr.h"
 
 /* What may follow a lead byte (Unicode Standard, table 3-7): the rest of the sequence is always 0x80 to 0xBF. */
 struct lead {
@@ -120,6 +123,40 @@ void utf8_repair(struct buf *out, const char *s, size_t n)
 		buf_add_str(out, UTF8_REPLACEMENT);
 		s += bad;
 		n -= bad;
+	}
+}
+
+static bool is_harmless(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+	} refused[] = {
+		{ 0x00, 0x1f }, { 0x7f, 0x9f },                         /* control characters */
+		{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, /* invisible ones, line ends, directions */
+		{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		if (c >= refused[i].first && c <= refused[i].last)
+			return false;
+	return true;
+}
+
+void utf8_add_printable(struct buf *out, const char *s, size_t n)
+{
+	_cleanup_buf_ struct buf good = BUF_INIT(3 * n + 1);
+
+	utf8_repair(&good, s, n);
+	for (size_t i = 0; i < good.len;) {
+		uint32_t c = '?';
+		size_t len = utf8_decode(good.p + i, good.len - i, &c);
+		if (len == 0)
+			return; /* what was repaired has no such place */
+		if (is_harmless(c))
+			buf_add(out, good.p + i, len);
+		else
+			buf_add_char(out, '?');
+		i += len;
 	}
 }
 

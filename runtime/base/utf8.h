@@ -44,6 +44,12 @@ static inline bool utf8_is_valid(const char *s, size_t n)
 void utf8_repair(struct buf *out, const char *s, size_t n);
 
 /*
+ * Appends @s to @out for a terminal or a log: repaired, and with a question mark for each character that one would obey or that hides
+ * something (control characters, line ends, directions, invisible ones).
+ */
+void utf8_add_printable(struct buf *out, const char *s, size_t n);
+
+/*
  * Length of the longest prefix of the @n bytes at @s that does not end within a character (what is ill-formed counts as
  * whole).
  */

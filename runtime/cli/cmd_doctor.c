@@ -3,16 +3,17 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "runtime/base/buf.h"
-#include "runtime/base/fd.h"
 #include "runtime/base/jsonw.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/options.h"
 #include "runtime/life/probe.h"
 
-enum { OUTPUT_MAX = 64 * 1024, EXIT_WEAKER = 0, EXIT_MISSING = 1 };
+enum { OUTPUT_MAX = 128 * 1024 };
+
+/* By the worst of the findings that a sandbox needs. */
+static const int exit_statuses[] = { [PROBE_ACTIVE] = 0, [PROBE_WEAKER] = 2, [PROBE_MISSING] = 1 };
 
 static const char *const status_words[] = {
 	[PROBE_ACTIVE] = "active", [PROBE_WEAKER] = "weaker", [PROBE_MISSING] = "missing",
@@ -27,15 +28,31 @@ static void write_text(struct buf *out, const struct probe_finding *f, size_t co
 	}
 }
 
+/* The worst finding of a layer that is required; @count is at least 1. */
+static enum probe_status worst(const struct probe_finding *f, size_t count)
+{
+	enum probe_status status = PROBE_ACTIVE;
+
+	for (size_t i = 0; i < count; i++)
+		if (f[i].required)
+			status = MAX(status, f[i].status);
+	return status;
+}
+
 static void write_json(struct buf *out, const struct probe_finding *f, size_t count)
 {
-	buf_add_str(out, "{\"version\":\"" CLOCHE_VERSION "\",\"layers\":[");
+	enum probe_status status = worst(f, count);
+
+	buf_addf(out, "{\"version\":\"" CLOCHE_VERSION "\",\"worst\":\"%s\",\"usable\":%s,\"layers\":[", status_words[status],
+		 status == PROBE_MISSING ? "false" : "true");
 	for (size_t i = 0; i < count; i++) {
 		buf_add_str(out, i ? ",{" : "{");
 		jsonw_name(out, "layer");
 		jsonw_str(out, f[i].layer);
 		jsonw_name(out, "status");
 		jsonw_str(out, status_words[f[i].status]);
+		jsonw_name(out, "required");
+		buf_add_str(out, f[i].required ? "true" : "false");
 		jsonw_name(out, "detail");
 		jsonw_str(out, f[i].detail);
 		jsonw_name(out, "repair");
@@ -43,15 +60,6 @@ static void write_json(struct buf *out, const struct probe_finding *f, size_t co
 		buf_add_char(out, '}');
 	}
 	buf_add_str(out, "]}\n");
-}
-
-static enum probe_status worst(const struct probe_finding *f, size_t count)
-{
-	enum probe_status status = PROBE_ACTIVE;
-
-	for (size_t i = 0; i < count; i++)
-		status = MAX(status, f[i].status);
-	return status;
 }
 
 static int run(int argc, char **argv, struct err *err)
@@ -70,26 +78,24 @@ static int run(int argc, char **argv, struct err *err)
 		cli_print_help(&cmd_doctor);
 		return EXIT_SUCCESS;
 	}
-	size_t count = probe_host(findings, ARRAY_LEN(findings));
+	size_t count = probe_host(o.spec.allow_weaker, findings, ARRAY_LEN(findings));
 	if (o.json)
 		write_json(&out, findings, count);
 	else
 		write_text(&out, findings, count);
-	int r = buf_error(&out);
-	if (r == 0)
-		r = fd_write_all(STDOUT_FILENO, buf_cstr(&out), out.len);
+	int r = cli_print(&out, "the findings", err);
 	if (r < 0)
-		return err_set(err, ERR_SYSTEM, -r, "cannot print the findings: %m");
-	return worst(findings, count) == PROBE_MISSING ? EXIT_MISSING : EXIT_WEAKER;
+		return r;
+	return exit_statuses[worst(findings, count)];
 }
 
 const struct cli_command cmd_doctor = {
 	.name = "doctor",
-	.usage = "[--json]",
+	.usage = "[--json] [--allow-weaker LAYER]",
 	.summary = "say what isolation this host can give, by trying it",
 	.about = "Tries each layer of isolation, starts a sandbox, and prints one line for each: active, weaker (a stand-in holds)\n"
-		 "or missing, with the cause and the repair. The exit status is 0 when a sandbox can be used, 1 when something\n"
-		 "required is missing.\n",
+		 "or missing, with the cause and the repair. The exit status is 0 when every layer that a sandbox needs is active,\n"
+		 "2 when one is weaker (only with --allow-weaker), 1 when one is missing: then no sandbox starts.\n",
 	.group = GROUP_DOCTOR,
 	.run = run,
 };

@@ -10,6 +10,7 @@
 
 #include "runtime/base/str.h"
 #include "runtime/cli/command.h"
+#include "runtime/cli/layers.h"
 #include "runtime/cli/options.h"
 #include "runtime/life/launch.h"
 #include "runtime/life/supervise.h"
@@ -65,7 +66,7 @@ static int add_log_level(struct options *o, struct err *err)
 		       "the log level '%s' (--log-level or LOG_LEVEL) is unknown: use debug, info, notice, warning, error or critical", level);
 }
 
-static int server_args(struct options *o, struct err *err)
+int cli_server_args(struct options *o, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
 		int r = add_setting(&o->spec, i, err);
@@ -81,7 +82,7 @@ static int server_args(struct options *o, struct err *err)
 /* The usual reason for an operand too many. */
 #define FROM_DOCKER ". Of a Docker line, drop `run` and the image name"
 
-static int take_workspace(struct spec *spec, int operands, char **argv, struct err *err)
+int cli_take_workspace(struct spec *spec, int operands, char **argv, struct err *err)
 {
 	if (operands > 1)
 		return err_set(err, ERR_USAGE, EINVAL, "one workspace only, but '%s' and '%s' were given" FROM_DOCKER, argv[0], argv[1]);
@@ -119,20 +120,21 @@ static int run(int argc, char **argv, struct err *err)
 	struct sandbox sandbox = SANDBOX_NONE;
 
 	options_init(&o);
-	int operands = opt_parse(options_table, GROUP_MCP, OPT_PERMUTE, &o, argc, argv, err);
+	int operands = layers_parse(&o, GROUP_MCP, OPT_PERMUTE, argc, argv, err);
 	if (operands < 0)
 		return operands;
 	if (o.help) {
 		cli_print_help(&cmd_mcp);
 		return EXIT_SUCCESS;
 	}
-	int r = take_workspace(&o.spec, operands, argv, err);
-	if (r < 0 || (r = check_workdir(&o.spec, err)) < 0 || (r = server_args(&o, err)) < 0)
+	int r = cli_take_workspace(&o.spec, operands, argv, err);
+	if (r < 0 || (r = layers_settle(&o, err)) < 0 || (r = check_workdir(&o.spec, err)) < 0 || (r = cli_server_args(&o, err)) < 0)
 		return r;
 	greet_people();
 	r = supervise_block_signals();
 	if (r < 0)
 		return err_set(err, ERR_SYSTEM, -r, "cannot block signals: %m");
+	cli_choose_weaker(&o.spec);
 	r = launch_start(&o.spec, NULL, &sandbox, err);
 	if (r >= 0)
 		r = supervise_mcp(&sandbox, err);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "runtime/cli/command.h"
+#include "runtime/cli/layers.h"
 #include "runtime/cli/options.h"
 #include "runtime/life/launch.h"
 #include "runtime/life/supervise.h"
@@ -17,7 +18,7 @@ static int run(int argc, char **argv, struct err *err)
 	struct sandbox sandbox = SANDBOX_NONE;
 
 	options_init(&o);
-	int operands = opt_parse(options_table, GROUP_RUN, OPT_STOP_AT_OPERAND, &o, argc, argv, err);
+	int operands = layers_parse(&o, GROUP_RUN, OPT_STOP_AT_OPERAND, argc, argv, err);
 	if (operands < 0)
 		return operands;
 	if (o.help) {
@@ -29,9 +30,13 @@ static int run(int argc, char **argv, struct err *err)
 	argv[operands] = NULL;
 	if (argv[0][0] == '\0')
 		return err_set(err, ERR_NOT_FOUND, ENOENT, "the command is empty");
-	int r = supervise_block_signals();
+	int r = layers_settle(&o, err);
+	if (r < 0)
+		return r;
+	r = supervise_block_signals();
 	if (r < 0)
 		return err_set(err, ERR_SYSTEM, -r, "cannot block signals: %m");
+	cli_choose_weaker(&o.spec);
 	_cleanup_spawnmsg_ struct spawnmsg message = { 0 };
 	r = spawnmsg_make(&message, o.spec.workdir, argv, stdio, err);
 	if (r >= 0)

@@ -9,18 +9,38 @@
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
+#include "runtime/base/wall.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/options.h"
+#include "runtime/life/graded.h"
 
 enum { HELP_MAX = 64 * 1024, EXIT_OWN_FAILURE = 125 };
 
-const struct cli_command *const cli_commands[] = { &cmd_mcp, &cmd_run, &cmd_doctor, NULL };
+const struct cli_command *const cli_commands[] = {
+	&cmd_mcp, &cmd_run, &cmd_explain, &cmd_profile, &cmd_ps, &cmd_kill, &cmd_gc, &cmd_doctor, NULL,
+};
 
 /* Prints a text on stdout, or ends the program when that cannot be done. */
 static void print(const struct buf *text)
 {
 	if (buf_error(text) || fd_write_all(STDOUT_FILENO, buf_cstr(text), text->len) < 0)
 		_exit(EXIT_OWN_FAILURE);
+}
+
+int cli_print(const struct buf *out, const char *what, struct err *err)
+{
+	int r = buf_error(out);
+
+	if (r == 0)
+		r = fd_write_all(STDOUT_FILENO, buf_cstr(out), out->len);
+	return r < 0 ? err_set(err, ERR_SYSTEM, -r, "cannot print %s: %m", what) : 0;
+}
+
+void cli_choose_weaker(struct spec *spec)
+{
+	graded_choose(spec);
+	for (unsigned int left = spec->weaker; left; left &= left - 1)
+		(void) dprintf(STDERR_FILENO, "cloche: weaker than usual: %s\n", graded_describe((enum spec_weaker) (left & -left)));
 }
 
 void cli_print_help(const struct cli_command *command)
@@ -54,13 +74,16 @@ static void print_completion_script(void)
 			  "\tlocal cur=${COMP_WORDS[COMP_CWORD]} words=\n\tcase ${COMP_WORDS[1]} in\n");
 	for (const struct cli_command *const *c = cli_commands; *c; c++) {
 		_cleanup_buf_ struct buf words = BUF_INIT(HELP_MAX);
-		opt_words(options_table, (*c)->group, &words);
+		opt_words(options_table, (*c)->group | (*c)->more, &words);
 		buf_addf(&out, "\t%s) words=\"%s\" ;;\n", (*c)->name, buf_cstr(&words));
 	}
 	buf_add_str(&out, "\tesac\n\t[ \"$COMP_CWORD\" -gt 1 ] || words=\"");
 	for (const struct cli_command *const *c = cli_commands; *c; c++)
 		buf_addf(&out, "%s ", (*c)->name);
 	buf_add_str(&out, "completion --help --version\"\n\tcase $cur in\n\t-*) ;;\n\t*) [ \"$COMP_CWORD\" -eq 1 ] || words= ;;\n\tesac\n"
+			  "\tcase ${COMP_WORDS[1]},${COMP_WORDS[COMP_CWORD-1]} in\n"
+			  "\tprofile,profile) words=\"ls show check\" ;;\n"
+			  "\t*,--profile | profile,show | profile,check) words=$(cloche profile ls 2>/dev/null | cut -d' ' -f1) ;;\n\tesac\n"
 			  "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n}\n"
 			  "complete -o default -F _cloche cloche\n");
 	print(&out);
@@ -137,6 +160,8 @@ static int dispatch(int argc, char **argv, struct err *err)
 int main(int argc, char **argv)
 {
 	struct err err = { .code = ERR_NONE };
+
+	wall_from_environment();
 	/* A limit of the caller's on file sizes shall be an error to explain, not our death. The sandbox gets its default back. */
 	(void) signal(SIGXFSZ, SIG_IGN);
 	/* A closed standard stream would otherwise become one of our own files. */
@@ -145,7 +170,8 @@ int main(int argc, char **argv)
 	if (r >= 0)
 		r = fd_cloexec_from(STDERR_FILENO + 1);
 	if (r < 0)
-		(void) err_set(&err, ERR_SYSTEM, -r, "cannot prepare the standard streams: %m");
+		(void) err_set(&err, ERR_SYSTEM, -r, "cannot prepare the standard streams: %m%s",
+			       r == -ENOSYS ? ". This kernel is too old, or a filter hides close_range(2): cloche needs Linux 5.12 or later" : "");
 	else
 		r = dispatch(argc, argv, &err);
 	if (r >= 0)

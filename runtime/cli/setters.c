@@ -31,10 +31,36 @@ int set_help(void *target, _unused_ const struct opt *opt, const char *value, _u
 	return 0;
 }
 
-int set_json(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
+int set_switch(void *target, const struct opt *opt, const char *value, _unused_ struct err *err)
 {
-	((struct options *) target)->json = opt_is_true(value);
+	const size_t *offset = opt->data;
+	bool *field = (bool *) ((char *) target + *offset);
+
+	*field = opt_is_true(value);
 	return 0;
+}
+
+/* What a profile says comes before all other options, wherever it is named: layers.c has looked for it already. */
+int set_profile(_unused_ void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
+{
+	return *value ? 0 : err_set(err, ERR_USAGE, EINVAL, "the profile is empty: name one, or leave --profile out. See: cloche profile ls");
+}
+
+int set_kill_signal(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
+{
+	static const struct {
+		const char *name;
+		bool by_force;
+	} signals[] = { { "TERM", false }, { "SIGTERM", false }, { "15", false }, { "KILL", true }, { "SIGKILL", true }, { "9", true } };
+
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+		if (strcmp(value, signals[i].name) == 0) {
+			((struct options *) target)->by_force = signals[i].by_force;
+			return 0;
+		}
+	}
+	return err_set(err, ERR_USAGE, EINVAL, "--signal '%s': only TERM and KILL end a sandbox. For others send a signal to the PID of "
+		       "`cloche ps`", value);
 }
 
 int set_always_true(_unused_ void *target, const struct opt *opt, const char *value, struct err *err)
@@ -152,6 +178,58 @@ int set_user(void *target, _unused_ const struct opt *opt, const char *value, st
 	return 0;
 }
 
+int set_userns(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
+{
+	static const char *const modes[] = {
+		[SPEC_USERNS_SINGLE] = "single", [SPEC_USERNS_SUBID] = "subid", [SPEC_USERNS_AUTO] = "auto",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+		if (strcmp(value, modes[i]) == 0) {
+			((struct options *) target)->spec.userns = (enum spec_userns) i;
+			return 0;
+		}
+	}
+	if (strcmp(value, "host") == 0)
+		return err_set(err, ERR_USAGE, EINVAL,
+			       "--userns 'host' is not possible: the sandbox always has its own user namespace. Use single, subid or auto");
+	return err_set(err, ERR_USAGE, EINVAL, "--userns '%s' is not a mode: use single, subid or auto", value);
+}
+
+/* What --allow-weaker may name. */
+static const struct {
+	const char *name;
+	enum spec_weaker layer;
+} weaker_names[] = { { "proc", SPEC_WEAKER_PROC }, { "root", SPEC_WEAKER_ROOT }, { "hostname", SPEC_WEAKER_HOSTNAME } };
+
+/* The bit of the layer named by the @len bytes at @name, or 0. */
+static unsigned int weaker_layer(const char *name, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_LEN(weaker_names); i++)
+		if (strlen(weaker_names[i].name) == len && strncmp(name, weaker_names[i].name, len) == 0)
+			return weaker_names[i].layer;
+	return 0;
+}
+
+int set_allow_weaker(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
+{
+	unsigned int layers = 0;
+
+	for (const char *name = value;; name++) {
+		size_t len = strcspn(name, ",");
+		unsigned int layer = weaker_layer(name, len);
+		if (!layer)
+			return err_set(err, ERR_USAGE, EINVAL,
+				       "--allow-weaker '%s': only the layers proc, root and hostname can be weaker; all others are required", value);
+		layers |= layer;
+		name += len;
+		if (!*name)
+			break;
+	}
+	((struct options *) target)->spec.allow_weaker |= layers;
+	return 0;
+}
+
 int set_hostname(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
 {
 	if (!str_is_name(value, SPEC_NAME_MAX) || strchr(value, '_'))
@@ -203,16 +281,6 @@ int set_pids(void *target, _unused_ const struct opt *opt, const char *value, st
 	return 0;
 }
 
-static const struct {
-	const char *name;
-	int resource;
-} limit_names[] = {
-	{ "as", RLIMIT_AS },	     { "core", RLIMIT_CORE },	  { "cpu", RLIMIT_CPU },	   { "data", RLIMIT_DATA },
-	{ "fsize", RLIMIT_FSIZE },   { "locks", RLIMIT_LOCKS },	  { "memlock", RLIMIT_MEMLOCK },   { "msgqueue", RLIMIT_MSGQUEUE },
-	{ "nice", RLIMIT_NICE },     { "nofile", RLIMIT_NOFILE }, { "nproc", RLIMIT_NPROC },	   { "rss", RLIMIT_RSS },
-	{ "rtprio", RLIMIT_RTPRIO }, { "rttime", RLIMIT_RTTIME }, { "sigpending", RLIMIT_SIGPENDING }, { "stack", RLIMIT_STACK },
-};
-
 static int limit_value(const char *text, rlim_t *ret)
 {
 	uint64_t value;
@@ -262,10 +330,10 @@ int set_ulimit(void *target, _unused_ const struct opt *opt, const char *value, 
 
 	if (!equals)
 		return err_set(err, ERR_USAGE, EINVAL, "--ulimit '%s' is not NAME=SOFT[:HARD], as in nofile=1024:2048", value);
-	for (size_t i = 0; i < ARRAY_LEN(limit_names); i++) {
-		const char *name = limit_names[i].name;
-		if (strlen(name) == (size_t) (equals - value) && strncmp(name, value, strlen(name)) == 0)
-			return parse_limit(&((struct options *) target)->spec, limit_names[i].resource, value, equals, err);
+	for (int i = 0; i < RLIM_NLIMITS; i++) {
+		const char *name = spec_limit_name(i);
+		if (name && strlen(name) == (size_t) (equals - value) && strncmp(name, value, strlen(name)) == 0)
+			return parse_limit(&((struct options *) target)->spec, i, value, equals, err);
 	}
 	return err_set(err, ERR_USAGE, EINVAL, "--ulimit '%s': unknown limit. See --ulimit in `man cloche` for the names", value);
 }
@@ -286,25 +354,37 @@ int set_cap_drop(_unused_ void *target, _unused_ const struct opt *opt, const ch
 	return err_set(err, ERR_USAGE, EINVAL, "--cap-drop '%s' is not the name of a capability", value);
 }
 
-int set_security_opt(_unused_ void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
+/* The system-call filter: a word that names a built-in one, or a file. */
+static int set_filter(struct spec *spec, const char *value, struct err *err)
 {
+	if (strcmp(value, "unconfined") == 0)
+		return err_set(err, ERR_USAGE, EPERM,
+			       "--security-opt seccomp=unconfined is not possible: a command without a filter could use all of the "
+			       "kernel. Give a filter of your own (seccomp=FILE), or --allow-debug for debuggers");
+	if (value[0] == '\0')
+		return err_set(err, ERR_USAGE, EINVAL, "--security-opt seccomp= needs a word or a file: default, debug, or FILE");
+	if (strcmp(value, "debug") == 0)
+		spec->allow_debug = true;
+	spec->filter_path = strcmp(value, "debug") == 0 || strcmp(value, "default") == 0 || strcmp(value, "builtin") == 0 ? NULL : value;
+	return 0;
+}
+
+int set_security_opt(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
+{
+	static const char seccomp[] = "seccomp";
+	size_t len = sizeof(seccomp) - 1;
+
 	if (strcmp(value, "no-new-privileges") == 0 || strcmp(value, "no-new-privileges:true") == 0 ||
 	    strcmp(value, "no-new-privileges=true") == 0)
 		return 0;
-	if (strncmp(value, "seccomp=", strlen("seccomp=")) == 0)
-		return err_set(err, ERR_USAGE, EINVAL,
-			       "--security-opt '%s' is not supported yet: the built-in system-call filter is always on", value);
-	return err_set(err, ERR_USAGE, EINVAL, "--security-opt '%s' is not possible: only no-new-privileges, which always holds", value);
+	if (strncmp(value, seccomp, len) == 0 && (value[len] == '=' || value[len] == ':'))
+		return set_filter(&((struct options *) target)->spec, value + len + 1, err);
+	return err_set(err, ERR_USAGE, EINVAL,
+		       "--security-opt '%s' is not possible: only seccomp=FILE, and no-new-privileges, which always holds", value);
 }
 
 int set_log_level(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
 {
 	((struct options *) target)->log_level = value;
-	return 0;
-}
-
-int set_structured_output(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
-{
-	((struct options *) target)->structured_output = opt_is_true(value);
 	return 0;
 }

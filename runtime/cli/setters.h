@@ -5,9 +5,12 @@
 
 #include "runtime/base/opt.h"
 
-opt_setter set_help, set_json, set_always_true, set_refused;
-opt_setter set_workspace, set_allow_home, set_volume, set_mount, set_tmpfs, set_shm_size;
-opt_setter set_workdir, set_env, set_env_file, set_user, set_hostname, set_name;
+/* Stores a bool: opt->data points to its offset in struct options, a size_t. */
+opt_setter set_switch;
+
+opt_setter set_help, set_profile, set_always_true, set_refused;
+opt_setter set_workspace, set_workspace_mode, set_volume, set_mount, set_tmpfs, set_shm_size, set_protect, set_unprotect;
+opt_setter set_workdir, set_env, set_env_file, set_user, set_userns, set_hostname, set_name;
 opt_setter set_memory, set_cpus, set_pids, set_ulimit;
-opt_setter set_network, set_cap_drop, set_security_opt;
-opt_setter set_log_level, set_structured_output;
+opt_setter set_network, set_cap_drop, set_security_opt, set_allow_weaker;
+opt_setter set_log_level, set_kill_signal;

@@ -6,22 +6,30 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
+#include "runtime/base/fdpass.h"
 #include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
+#include "runtime/base/wall.h"
 #include "runtime/kern/caps.h"
+#include "runtime/kern/landlock.h"
 #include "runtime/kern/mountplan.h"
-#include "runtime/kern/seccomp.h"
+#include "runtime/kern/procmask.h"
+#include "runtime/kern/seccomp_notify.h"
 
 enum {
 	PARK = 256,                  /* where the shim keeps what it needs while it closes the rest */
 	PARK_REPORT = PARK + INITMSG_SPAWN_FDS,
+	EXEC_PATIENCE_MS = 20,       /* then it may be that the filter refuses something before the exec, and nobody answers */
 };
 
 /* What the shim has to say to init. */
@@ -33,7 +41,7 @@ static void tell(int report_fd, const struct command_report *report)
 
 static int apply_limits(const struct command_limits *limits)
 {
-	for (size_t i = 0; i < limits->count; i++) {
+	for (size_t i = 0; i < limits->count && wall_stands(WALL_LIMITS); i++) {
 		const struct command_limit *row = &limits->rows[i];
 		struct rlimit now;
 
@@ -46,18 +54,50 @@ static int apply_limits(const struct command_limits *limits)
 	return 0;
 }
 
+/*
+ * Loads the filter and sends its listener, where there is one, to who waits for us. Our own copy closes at the exec. What comes
+ * behind the loading happens under the filter; a user's own that forbids it is loaded without a listener.
+ */
+static int load_filter(const struct seccomp_program *filter, int verdict_fd)
+{
+	static const struct command_failure none;
+	_cleanup_fd_ int listener = -EBADF;
+	int r = seccomp_load_workload(filter, seccomp_notify_is_possible(filter) ? &listener : NULL);
+
+	if (r < 0 || listener < 0)
+		return r;
+	r = fdpass_send(verdict_fd, &none, sizeof(none), &listener, 1);
+	return r < 0 ? r : seccomp_notify_guard();
+}
+
+/* The exec would close them too, but the working directory may be given as /proc/self/fd/N. */
+static int close_others(int kept_fd)
+{
+	unsigned int kept = (unsigned int) kept_fd;
+
+	if (!wall_stands(WALL_CLOSE_FDS))
+		return 0;
+	if (kept > STDERR_FILENO + 1 && sysx_close_range(STDERR_FILENO + 1, kept - 1, 0) < 0)
+		return -errno;
+	return sysx_close_range(kept + 1, ~0U, 0) < 0 ? -errno : 0;
+}
+
 /* The command's own process, up to its exec. The filter comes last: it forbids much of what comes before. */
-static struct command_failure become_command(const struct command_request *req)
+static struct command_failure become_command(const struct command_request *req, int verdict_fd)
 {
 	int r;
 
-	if (setsid() < 0)
+	if (wall_stands(WALL_SESSION) && setsid() < 0)
 		return (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) errno };
 	if ((r = proc_reset_signals()) < 0 || (r = apply_limits(req->limits)) < 0 || (r = caps_drop_all()) < 0)
 		return (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) -r };
+	if ((r = close_others(verdict_fd)) < 0)
+		return (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) -r };
 	if (chdir(req->cwd) < 0)
 		return (struct command_failure) { INITMSG_STEP_CWD, (uint32_t) errno };
-	r = seccomp_load_workload();
+	if ((r = landlock_command()) < 0)
+		return (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) -r };
+	r = load_filter(req->filter, verdict_fd);
 	if (r < 0)
 		return (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) -r };
 	(void) execvpe(req->argv[0], (char *const *) (uintptr_t) req->argv, (char *const *) (uintptr_t) req->envp);
@@ -79,17 +119,21 @@ static int keep_descriptors(const struct command_request *req, int report_fd)
 	for (int i = 0; i < INITMSG_SPAWN_FDS; i++)
 		if (dup2(PARK + i, i) < 0)
 			return -errno;
-	if (sysx_close_range(STDERR_FILENO + 1, PARK_REPORT - 1, 0) < 0 || sysx_close_range(PARK_REPORT + 1, ~0U, 0) < 0)
+	if (wall_stands(WALL_CLOSE_FDS) &&
+	    (sysx_close_range(STDERR_FILENO + 1, PARK_REPORT - 1, 0) < 0 || sysx_close_range(PARK_REPORT + 1, ~0U, 0) < 0))
 		return -errno;
 	return 0;
 }
 
 /* Mounts the /proc of the command's PID namespace over the sandbox's, in the command's mount namespace. */
-static int mount_proc(void)
+static int mount_proc(const struct command_request *req)
 {
-	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, MOUNTPLAN_PROC_OPTIONS) < 0)
+	if (req->shared_proc || !wall_stands(WALL_FRESH_PROC))
+		return 0;
+	_cleanup_fd_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0 || mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, MOUNTPLAN_PROC_OPTIONS) < 0)
 		return -errno;
-	return 0;
+	return procmask_apply(root);
 }
 
 static uint64_t microseconds(const struct timeval *tv)
@@ -130,16 +174,35 @@ bool command_reap(pid_t command, struct command_report *report)
 	return over;
 }
 
-/* Waits for the end of @command, passing on to its process group every signal that init sends us. */
-static void watch(pid_t command, struct command_report *report)
+/* Passes one signal that init sent us on to the command's process group. */
+static void pass_signal(int signal_fd, pid_t command)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signal_fd, &info, sizeof(info)) == (ssize_t) sizeof(info) && info.ssi_signo != SIGCHLD)
+		(void) kill(-command, (int) info.ssi_signo);
+}
+
+/*
+ * Waits for the end of @command, passing on signals and answering what it is refused. One of each in a turn: neither a flood of
+ * refused calls nor one of signals keeps us from the other, or from the end.
+ */
+static void watch(pid_t command, struct notify *notify, struct command_report *report)
 {
 	sigset_t all;
 
 	(void) sigfillset(&all);
+	int signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signal_fd < 0) /* then nothing can be watched, and our end takes the command along */
+		_exit(1);
 	while (!command_reap(command, report)) {
-		int sig = sigwaitinfo(&all, NULL);
-		if (sig > 0 && sig != SIGCHLD)
-			(void) kill(-command, sig);
+		struct pollfd fds[] = { { .fd = signal_fd, .events = POLLIN }, { .fd = notify->listener, .events = POLLIN } };
+
+		if (poll(fds, ARRAY_LEN(fds), -1) < 0)
+			continue;
+		if (fds[0].revents)
+			pass_signal(signal_fd, command);
+		notify_ready(notify, fds[1].revents);
 	}
 }
 
@@ -151,33 +214,65 @@ static void kill_leftovers(void)
 {
 	pid_t pid;
 
+	if (!wall_stands(WALL_PIDNS))
+		return;
 	(void) kill(-1, SIGKILL);
 	do
 		pid = waitpid(-1, NULL, 0);
 	while (pid > 0 || (pid < 0 && errno == EINTR));
 }
 
-pid_t command_execute(const struct command_request *req, struct command_failure *failure)
+/*
+ * Waits until the command has been executed, takes its listener, and answers what it is refused on the way, which with a user's
+ * own filter may be the execve(2) itself. False with @failure filled when it has not been executed.
+ */
+static bool await_exec(int verdict_fd, struct notify *notify, struct command_failure *failure)
+{
+	/* Nearly always all is over with the exec, which closes the socket: to be woken for the listener before would only delay it. */
+	struct pollfd closed = { .fd = verdict_fd, .events = 0 };
+	(void) poll(&closed, 1, EXEC_PATIENCE_MS);
+	for (;;) {
+		struct pollfd fds[] = { { .fd = verdict_fd, .events = POLLIN }, { .fd = notify->listener, .events = POLLIN } };
+		int listener;
+		size_t nfds = 0;
+
+		if (notify->listener >= 0 && poll(fds, ARRAY_LEN(fds), -1) < 0)
+			continue;
+		notify_ready(notify, fds[1].revents);
+		if (notify->listener >= 0 && !fds[0].revents)
+			continue;
+		/* Nothing comes when the exec succeeds: the socket closes with it. */
+		ssize_t n = fdpass_recv(verdict_fd, failure, sizeof(*failure), &listener, 1, &nfds);
+		if (n != (ssize_t) sizeof(*failure))
+			return true;
+		if (nfds == 0)
+			return false;
+		notify_begin(notify, listener);
+	}
+}
+
+pid_t command_execute(const struct command_request *req, struct notify *notify, struct command_failure *failure)
 {
 	int verdict[2];
 
-	if (pipe2(verdict, O_CLOEXEC) < 0) {
+	*notify = (struct notify) { .listener = -EBADF, .program = req->filter, .denials = req->denials };
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, verdict) < 0) {
 		*failure = (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) errno };
 		return -1;
 	}
 	pid_t pid = fork();
 	if (pid == 0) {
 		(void) fd_close(verdict[0]);
-		struct command_failure f = become_command(req);
+		struct command_failure f = become_command(req, verdict[1]);
 		/* Without a reader the shim is gone, and we are about to be. */
-		IGNORE_RESULT(fd_write_all(verdict[1], &f, sizeof(f)));
+		IGNORE_RESULT(fdpass_send(verdict[1], &f, sizeof(f), NULL, 0));
 		_exit(127);
 	}
 	if (pid < 0)
 		*failure = (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) errno };
 	(void) fd_close(verdict[1]);
-	/* Nothing comes when the exec succeeds: the pipe closes with it. */
-	if (pid > 0 && fd_read_exact(verdict[0], failure, sizeof(*failure)) == 0) {
+	if (pid > 0 && !await_exec(verdict[0], notify, failure)) {
+		(void) kill(pid, SIGKILL); /* a user's own filter may refuse it even to exit */
 		(void) proc_wait(pid, NULL);
 		pid = -1;
 	}
@@ -197,22 +292,23 @@ _noreturn_ static void shim_main(const struct command_request *req, int report_f
 {
 	struct command_report report = { .type = INITMSG_STARTED };
 	struct command_failure failure = { 0 };
+	struct notify notify;
 
 	(void) prctl(PR_SET_NAME, "cloche-shim");
 	int r = keep_descriptors(req, report_fd);
 	if (r < 0)
 		shim_refuse(report_fd, INITMSG_STEP_SETUP, (uint32_t) -r);
-	r = mount_proc();
+	r = mount_proc(req);
 	if (r < 0)
 		shim_refuse(PARK_REPORT, INITMSG_STEP_SETUP, (uint32_t) -r);
-	pid_t command = command_execute(req, &failure);
+	pid_t command = command_execute(req, &notify, &failure);
 	/* The shim must not keep the command's pipes open. */
 	if (sysx_close_range(0, STDERR_FILENO, 0) < 0 || caps_drop_all() < 0)
 		_exit(1);
 	if (command < 0)
 		shim_refuse(PARK_REPORT, failure.step, failure.errnum);
 	tell(PARK_REPORT, &report);
-	watch(command, &report);
+	watch(command, &notify, &report);
 	kill_leftovers();
 	tell(PARK_REPORT, &report);
 	_exit(0);
@@ -221,7 +317,10 @@ _noreturn_ static void shim_main(const struct command_request *req, int report_f
 pid_t command_start(const struct command_request *req, int *ret_report_fd)
 {
 	/* An IPC namespace too: System V segments would outlive the command, and no limit of memory counts them. */
-	struct clone_args args = { .flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC, .exit_signal = SIGCHLD };
+	struct clone_args args = {
+		.flags = CLONE_NEWNS | (wall_stands(WALL_PIDNS) ? CLONE_NEWPID : 0) | (wall_stands(WALL_IPCNS) ? CLONE_NEWIPC : 0),
+		.exit_signal = SIGCHLD,
+	};
 	int report[2];
 
 	if (pipe2(report, O_CLOEXEC) < 0)

@@ -4,6 +4,9 @@
  *   init ──clone──► shim (PID 1 of the command's namespace: mounts its /proc, reaps, passes signals on)
  *                     └──fork──► the command (PID 2: no capabilities, filtered system calls)
  *
+ * What the filter refuses to the command is answered and remembered by the shim (notify.h): the command's process loads the
+ * filter, sends the filter's listener to the shim, and loses its own copy at the exec.
+ *
  * The shim exists because a process that is PID 1 ignores signals that it has no handler for; the command must be an
  * ordinary process. When the command ends, the shim ends, and the kernel kills everything else in the namespace, whatever
  * session or group it hid in. The shim has no capability left once the command runs, is not dumpable and is invisible to the
@@ -19,6 +22,8 @@
 #include <sys/types.h>
 
 #include "runtime/base/attr.h"
+#include "runtime/init/notify.h"
+#include "runtime/kern/seccomp.h"
 #include "runtime/spec/initmsg.h"
 
 enum { COMMAND_LIMITS_MAX = RLIM_NLIMITS + 4 };
@@ -41,6 +46,9 @@ struct command_request {
 	const char *const *envp; /* NULL-terminated, complete */
 	const int *stdio;        /* INITMSG_SPAWN_FDS descriptors; borrowed */
 	const struct command_limits *limits;
+	bool shared_proc; /* no procfs can be mounted here: the command keeps the sandbox's */
+	const struct seccomp_program *filter;
+	struct initmsg_denials *denials; /* all zero; in memory that the shim shares with who reads them */
 };
 
 /* What the shim tells init through the report pipe. */
@@ -66,9 +74,9 @@ struct command_failure {
 
 /*
  * Starts the command itself as a child of the caller and waits until it has been executed. Its standard streams are the
- * caller's. Returns its process id, or -1 with @failure filled.
+ * caller's. Returns its process id, with @notify ready to be served, or -1 with @failure filled.
  */
-pid_t command_execute(const struct command_request *req, struct command_failure *failure);
+pid_t command_execute(const struct command_request *req, struct notify *notify, struct command_failure *failure);
 
 /* Reaps every child that has ended. True when @command was among them: then its status and usage are in @report. */
 bool command_reap(pid_t command, struct command_report *report);

@@ -6,30 +6,30 @@
  * supervisor (INITMSG_CONTROL_FD) and from the MCP server. From its first line on it must not end by accident, since its end is the
  * sandbox's end; everything in it is bounded and nothing is allocated after the start.
  *
- *   cloche-init [--limit RESOURCE SOFT HARD]… run | mcp SERVER-OPTION…
+ *   cloche-init OPTION… run | mcp SERVER-OPTION…       (the options: settings.c)
  *
  * It ends when the supervisor's socket closes, when the server has ended (with the server's exit status), or never.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
-#include "runtime/base/str.h"
-#include "runtime/init/command.h"
+#include "runtime/base/proc.h"
+#include "runtime/base/wall.h"
 #include "runtime/init/die.h"
 #include "runtime/init/serve.h"
 #include "runtime/init/server.h"
+#include "runtime/init/settings.h"
 #include "runtime/init/single.h"
 #include "runtime/kern/caps.h"
+#include "runtime/kern/seccomp.h"
 #include "runtime/spec/initmsg.h"
 
 enum { NOFILE_WANTED = 4096 };
@@ -63,24 +63,6 @@ _noreturn_ static void serve_mcp(struct serve_session *session, char **argv)
 	serve(session);
 }
 
-/* Reads the --limit options. Returns the index of the mode word. */
-static int read_limits(struct command_limits *limits, int argc, char **argv)
-{
-	int i = 1;
-
-	while (i + 3 < argc && strcmp(argv[i], "--limit") == 0) {
-		uint64_t resource, soft, hard;
-
-		if (limits->count >= ARRAY_LEN(limits->rows) || str_to_uint(argv[i + 1], 0, RLIM_NLIMITS - 1, &resource) < 0 ||
-		    str_to_uint(argv[i + 2], 0, UINT64_MAX, &soft) < 0 || str_to_uint(argv[i + 3], 0, UINT64_MAX, &hard) < 0)
-			die("--limit", EINVAL);
-		limits->rows[limits->count++] =
-			(struct command_limit) { .resource = (int) resource, .soft = soft, .hard = hard };
-		i += 4;
-	}
-	return i;
-}
-
 /* Room for the descriptors of every command, whatever the limit of who started us. */
 static void raise_own_limit(void)
 {
@@ -109,7 +91,8 @@ static int child_signals(void)
 
 int main(int argc, char **argv)
 {
-	static struct command_limits limits;
+	static struct settings settings;
+	struct watchdog watchdog;
 	int r;
 
 	if (getpid() != 1) {
@@ -117,18 +100,24 @@ int main(int argc, char **argv)
 					      "`cloche mcp`\n");
 		return DIE_STATUS;
 	}
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		die("PR_SET_DUMPABLE", errno);
-	if ((r = caps_prepare()) < 0 || (r = caps_stop_inheritance()) < 0 || (r = fd_cloexec_from(INITMSG_CONTROL_FD)) < 0)
+	wall_from_arguments(&argc, &argv);
+	if ((r = proc_hide()) < 0 || (r = caps_prepare()) < 0 || (r = caps_stop_inheritance()) < 0 ||
+	    (r = fd_cloexec_from(INITMSG_CONTROL_FD)) < 0)
 		die("start", -r);
 	raise_own_limit();
 	int signal_fd = child_signals();
-	int mode = read_limits(&limits, argc, argv);
+	int mode = settings_read(&settings, argc, argv);
+	if ((r = watchdog_open(&watchdog, wall_stands(WALL_LIMITS) ? settings.memory : 0)) < 0)
+		die("the watch over memory", -r);
+	/* The last thing of the start: all that comes from here on is asked for by somebody. */
+	if ((r = seccomp_load_init()) < 0)
+		die("the system-call filter", -r);
 	const char *const *env = (const char *const *) environ;
 	if (mode < argc && strcmp(argv[mode], "run") == 0)
-		single(INITMSG_CONTROL_FD, signal_fd, &limits, env);
+		single(INITMSG_CONTROL_FD, signal_fd, &settings.limits, settings.filter, env, &watchdog);
 	struct serve_session session = {
-		.control_fd = INITMSG_CONTROL_FD, .server_fd = -EBADF, .signal_fd = signal_fd, .limits = &limits, .env = env,
+		.control_fd = INITMSG_CONTROL_FD, .server_fd = -EBADF, .signal_fd = signal_fd, .limits = &settings.limits, .env = env,
+		.watchdog = watchdog, .shared_proc = settings.shared_proc, .protected = &settings.protected, .filter = settings.filter,
 	};
 	if (mode < argc && strcmp(argv[mode], "mcp") == 0)
 		serve_mcp(&session, argv + mode);

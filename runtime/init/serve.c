@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,8 +37,14 @@ struct serve {
 	int signal_fd;
 	pid_t server;
 	struct command commands[INITMSG_COMMANDS_MAX];
+	struct initmsg_denials *denials; /* of each command; shared with the shims, which fill them */
 	const struct command_limits *limits;
+	const struct seccomp_program *filter;
+	bool shared_proc;
+	const struct reprotect *protected;
 	const char *const *env;
+	struct watchdog watchdog;
+	int64_t next_look_ms; /* on clock_now_ms() */
 };
 
 static union {
@@ -70,6 +77,19 @@ static struct command *find_command(struct serve *s, enum client client, uint32_
 	return NULL;
 }
 
+static bool is_any_alive(const struct serve *s)
+{
+	for (size_t i = 0; i < ARRAY_LEN(s->commands); i++)
+		if (s->commands[i].id)
+			return true;
+	return false;
+}
+
+static struct initmsg_denials *denials_of(const struct serve *s, const struct command *c)
+{
+	return &s->denials[c - s->commands];
+}
+
 static void start_command(struct serve *s, enum client client, size_t len, const int *fds, size_t nfds)
 {
 	static struct request req;
@@ -86,7 +106,12 @@ static void start_command(struct serve *s, enum client client, size_t len, const
 	}
 	struct command_request request = {
 		.cwd = req.cwd, .argv = req.argv, .envp = req.envp, .stdio = fds, .limits = s->limits,
+		.shared_proc = s->shared_proc,
+		.filter = s->filter, .denials = denials_of(s, c),
 	};
+	*request.denials = (struct initmsg_denials) { 0 };
+	bool was_idle = !is_any_alive(s);
+	reprotect_all(s->protected);
 	int report_fd = -EBADF;
 	pid_t shim = command_start(&request, &report_fd);
 	if (shim < 0) {
@@ -96,6 +121,8 @@ static void start_command(struct serve *s, enum client client, size_t len, const
 	*c = (struct command) { .id = req.id, .client = client, .shim = shim, .report_fd = report_fd };
 	c->exited.head = (struct initmsg_head) { INITMSG_EXITED, req.id };
 	c->start = clock_now();
+	if (was_idle) /* the time of the next look is an old one */
+		s->next_look_ms = clock_now_ms() + watchdog_pause_ms(&s->watchdog, 0, 0);
 }
 
 static void kill_command(struct serve *s, enum client client)
@@ -104,7 +131,7 @@ static void kill_command(struct serve *s, enum client client)
 
 	/* The first process of a PID namespace takes all others with it. A command that is over already is no error. */
 	if (message.head.id && c) {
-		c->exited.killed = 1;
+		c->exited.killed = INITMSG_KILLED_ON_REQUEST;
 		(void) kill(c->shim, SIGKILL);
 	}
 }
@@ -163,6 +190,8 @@ static void free_command(struct command *c)
 static void end_command(struct serve *s, struct command *c)
 {
 	c->exited.wall_us = clock_us_since(&c->start);
+	c->exited.memory_limit_kib = s->watchdog.limit / 1024;
+	c->exited.denials = *denials_of(s, c);
 	answer(s, c->client, &c->exited, sizeof(c->exited));
 	free_command(c);
 }
@@ -227,6 +256,43 @@ static void reap(struct serve *s)
 	}
 }
 
+static void kill_for_memory(struct command *c)
+{
+	c->exited.killed = INITMSG_KILLED_MEMORY;
+	(void) kill(c->shim, SIGKILL);
+}
+
+/* Looks how much memory the commands use, and kills the one with the most when it is too much. */
+static void look_at_memory(struct serve *s)
+{
+	struct watchdog_tree trees[INITMSG_COMMANDS_MAX];
+	struct timespec start = clock_now();
+	size_t largest = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(trees); i++)
+		trees[i] = (struct watchdog_tree) { .root = s->commands[i].id ? s->commands[i].shim : 0 };
+	uint64_t used = watchdog_look(&s->watchdog, trees, ARRAY_LEN(trees));
+	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
+		struct initmsg_exited *exited = &s->commands[i].exited;
+		exited->memory_kib = MAX(exited->memory_kib, trees[i].bytes / 1024);
+		if (trees[i].bytes > trees[largest].bytes)
+			largest = i;
+	}
+	if (used > s->watchdog.limit && s->commands[largest].id)
+		kill_for_memory(&s->commands[largest]);
+	s->next_look_ms = clock_now_ms() + watchdog_pause_ms(&s->watchdog, used, clock_us_since(&start));
+}
+
+/* Milliseconds that poll(2) may wait: until the next look at the memory of the commands, if there are any. */
+static int time_to_wait(struct serve *s)
+{
+	if (s->watchdog.limit == 0 || !is_any_alive(s))
+		return -1;
+	if (clock_now_ms() >= s->next_look_ms)
+		look_at_memory(s);
+	return (int) MAX(s->next_look_ms - clock_now_ms(), (int64_t) 0);
+}
+
 _noreturn_ static void loop(struct serve *s)
 {
 	struct pollfd fds[CLIENTS + 1 + INITMSG_COMMANDS_MAX];
@@ -239,7 +305,7 @@ _noreturn_ static void loop(struct serve *s)
 			const struct command *c = &s->commands[i];
 			fds[CLIENTS + 1 + i] = (struct pollfd) { .fd = c->id ? c->report_fd : -1, .events = POLLIN };
 		}
-		if (poll(fds, ARRAY_LEN(fds), -1) < 0) {
+		if (poll(fds, ARRAY_LEN(fds), time_to_wait(s)) < 0) {
 			if (errno != EINTR)
 				die("poll", errno);
 			continue;
@@ -256,6 +322,17 @@ _noreturn_ static void loop(struct serve *s)
 	}
 }
 
+/* A shim remembers here what was refused to its command, so that we know it also when we had to kill it. */
+static struct initmsg_denials *share_denials(void)
+{
+	void *memory = mmap(NULL, sizeof(struct initmsg_denials) * INITMSG_COMMANDS_MAX, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		die("memory", errno);
+	return memory;
+}
+
 _noreturn_ void serve(const struct serve_session *session)
 {
 	static struct serve s;
@@ -265,6 +342,11 @@ _noreturn_ void serve(const struct serve_session *session)
 	s.signal_fd = session->signal_fd;
 	s.server = session->server;
 	s.limits = session->limits;
+	s.filter = session->filter;
 	s.env = session->env;
+	s.protected = session->protected;
+	s.shared_proc = session->shared_proc;
+	s.watchdog = session->watchdog;
+	s.denials = share_denials();
 	loop(&s);
 }

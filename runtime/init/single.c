@@ -64,47 +64,87 @@ static void take_signal(int control_fd, pid_t command)
 		_exit(0);
 }
 
-static void watch(int control_fd, int signal_fd, pid_t command, struct command_report *report)
+/* Looks how much memory the command uses; when it is too much, kills all there is. Returns the time of the next look. */
+static int64_t look_at_memory(struct watchdog *watchdog, struct initmsg_exited *exited)
 {
+	struct watchdog_tree all = { .root = 1 };
+	struct timespec start = clock_now();
+	uint64_t used = watchdog_look(watchdog, &all, 1);
+	exited->memory_kib = MAX(exited->memory_kib, used / 1024);
+	if (used > watchdog->limit) {
+		exited->killed = INITMSG_KILLED_MEMORY;
+		(void) kill(-1, SIGKILL);
+	}
+	return clock_now_ms() + watchdog_pause_ms(watchdog, used, clock_us_since(&start));
+}
+
+/* Milliseconds that poll(2) may wait. The clock decides, not poll: a command that keeps us busy is watched all the same. */
+static int time_to_wait(struct watchdog *watchdog, int64_t *next_look_ms, struct initmsg_exited *exited)
+{
+	if (watchdog->limit == 0)
+		return -1;
+	if (clock_now_ms() >= *next_look_ms)
+		*next_look_ms = look_at_memory(watchdog, exited);
+	return (int) MAX(*next_look_ms - clock_now_ms(), (int64_t) 0);
+}
+
+static void watch(int control_fd, int signal_fd, pid_t command, struct notify *notify, struct watchdog *watchdog,
+		  struct command_report *report, struct initmsg_exited *exited)
+{
+	int64_t next_look_ms = clock_now_ms() + watchdog_pause_ms(watchdog, 0, 0);
 	struct signalfd_siginfo info;
 
 	while (!command_reap(command, report)) {
-		struct pollfd fds[] = { { .fd = signal_fd, .events = POLLIN }, { .fd = control_fd, .events = POLLIN } };
+		struct pollfd fds[] = {
+			{ .fd = signal_fd, .events = POLLIN },
+			{ .fd = control_fd, .events = POLLIN },
+			{ .fd = notify->listener, .events = POLLIN },
+		};
 
-		if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
-			die("poll", errno);
+		if (poll(fds, ARRAY_LEN(fds), time_to_wait(watchdog, &next_look_ms, exited)) < 0) {
+			if (errno != EINTR)
+				die("poll", errno);
+			continue;
+		}
 		if (fds[0].revents)
 			while (read(signal_fd, &info, sizeof(info)) > 0)
 				;
 		if (fds[1].revents)
 			take_signal(control_fd, command);
+		notify_ready(notify, fds[2].revents);
 	}
 }
 
-_noreturn_ void single(int control_fd, int signal_fd, const struct command_limits *limits, const char *const *env)
+_noreturn_ void single(int control_fd, int signal_fd, const struct command_limits *limits, const struct seccomp_program *filter,
+		       const char *const *env,
+		       struct watchdog *watchdog)
 {
 	static struct request req;
 	struct command_report report = { 0 };
 	struct command_failure failure = { 0 };
+	struct initmsg_denials denials = { 0 };
+	struct notify notify;
 
 	receive(control_fd, &req, env);
-	struct command_request request = { .cwd = req.cwd, .argv = req.argv, .envp = req.envp, .limits = limits };
+	struct command_request request = {
+		.cwd = req.cwd, .argv = req.argv, .envp = req.envp, .limits = limits, .denials = &denials,
+		.filter = filter,
+	};
 	struct timespec start = clock_now();
-	pid_t command = command_execute(&request, &failure);
+	pid_t command = command_execute(&request, &notify, &failure);
 	/* The command's pipes must close when it closes them. */
 	if (sysx_close_range(0, STDERR_FILENO, 0) < 0 || caps_drop_all() < 0)
 		_exit(DIE_STATUS);
 	if (command < 0)
 		refuse(control_fd, req.id, failure.step, failure.errnum);
-	watch(control_fd, signal_fd, command, &report);
-	struct initmsg_exited msg = {
-		.head = { INITMSG_EXITED, req.id },
-		.wait_status = report.wait_status,
-		.wall_us = clock_us_since(&start),
-		.cpu_user_us = report.cpu_user_us,
-		.cpu_system_us = report.cpu_system_us,
-		.max_rss_kib = report.max_rss_kib,
-	};
+	struct initmsg_exited msg = { .head = { INITMSG_EXITED, req.id }, .memory_limit_kib = watchdog->limit / 1024 };
+	watch(control_fd, signal_fd, command, &notify, watchdog, &report, &msg);
+	msg.denials = denials;
+	msg.wait_status = report.wait_status;
+	msg.wall_us = clock_us_since(&start);
+	msg.cpu_user_us = report.cpu_user_us;
+	msg.cpu_system_us = report.cpu_system_us;
+	msg.max_rss_kib = report.max_rss_kib;
 	IGNORE_RESULT(fdpass_send(control_fd, &msg, sizeof(msg), NULL, 0));
 	_exit(0);
 }

@@ -8,6 +8,8 @@
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
+#include "runtime/base/wall.h"
+
 /* What cloche-init keeps, and beside it what the launcher's child needs to empty the bounding set. */
 static const cap_value_t init_caps[] = { CAP_SYS_ADMIN };
 static const cap_value_t setup_caps[] = { CAP_SYS_ADMIN, CAP_SETPCAP };
@@ -58,7 +60,7 @@ int caps_keep_for_init(void)
 	/* A capability can become inheritable only while it is in the bounding set, and ambient only when it is inheritable. */
 	if (cap_set_proc(setup_set) < 0)
 		return -errno;
-	int r = drop_bounding();
+	int r = wall_stands(WALL_CAPS) ? drop_bounding() : 0;
 	if (r < 0)
 		return r;
 	if (cap_set_proc(pass_set) < 0)
@@ -71,10 +73,14 @@ int caps_keep_for_init(void)
 
 int caps_stop_inheritance(void)
 {
+	if (!wall_stands(WALL_CAPS))
+		return 0;
 	return cap_reset_ambient() < 0 || cap_set_proc(init_set) < 0 ? -errno : 0;
 }
 
 int caps_drop_all(void)
 {
+	if (!wall_stands(WALL_CAPS))
+		return 0;
 	return cap_reset_ambient() < 0 || cap_set_proc(none_set) < 0 ? -errno : 0;
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -17,19 +18,33 @@
 
 #include "runtime/base/fd.h"
 #include "runtime/base/sysx.h"
+#include "runtime/base/wall.h"
+#include "runtime/kern/mountentries.h"
+#include "runtime/kern/procmask.h"
 
 #define ROOT_TMPFS_OPTIONS "size=8m,nr_inodes=4096,mode=0755"
 
-enum { COMPONENT_MAX = 255, OWN_MAX = SPEC_MOUNTS_MAX + 8 };
+enum {
+	COMPONENT_MAX = 255,
+	OWN_MAX = SPEC_MOUNTS_MAX + 8,
+	WAIT_MS = 30000, /* for who prepares something: longer than that process itself waits for anything */
+};
 
 /* The state of one run: where the root is, and which file systems are ours, so that mount points may be made there. */
 struct apply {
 	int root_fd;
 	dev_t own[OWN_MAX];
 	size_t own_count;
+	const char *parent; /* the last target of open_parent(), whose folder is open as parent_fd; NULL: none */
+	size_t parent_len;
+	int parent_fd;
 };
 
-static const uint64_t attrs_always = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+uint64_t mountapply_attrs(bool read_only)
+{
+	return (wall_stands(WALL_NOSUID) ? MOUNT_ATTR_NOSUID : 0) | (wall_stands(WALL_NODEV) ? MOUNT_ATTR_NODEV : 0) |
+	       (read_only && wall_stands(WALL_READONLY) ? MOUNT_ATTR_RDONLY : 0);
+}
 
 int mountapply_isolate(void)
 {
@@ -168,7 +183,7 @@ static int open_target(const struct apply *a, const char *target, bool directory
 static int attach(const struct apply *a, int tree, const struct mount_op *op, bool directory)
 {
 	/* What is read-only shall stay where programs of the host look for it. */
-	bool pinned = (op->flags & MOUNT_USER) && !(op->flags & MOUNT_WRITABLE);
+	bool pinned = (op->flags & MOUNT_USER) && !(op->flags & MOUNT_WRITABLE) && wall_stands(WALL_PIN);
 	_cleanup_fd_ int at = open_target(a, op->target, directory, pinned);
 
 	if (at < 0)
@@ -207,11 +222,26 @@ static int apply_tmpfs(const struct mount_op *op, struct apply *a)
 	return mounted < 0 ? -errno : remember_own(a, mounted);
 }
 
+/* The folder stays mounted below the tmpfs that hides it: its entries are taken from there, as they are mounted there. */
+static int apply_entries(const struct mount_op *op, struct apply *a)
+{
+	_cleanup_fd_ int folder = sysx_openat2(a->root_fd, op->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0,
+					       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+
+	if (folder < 0)
+		return -errno;
+	int r = apply_tmpfs(op, a);
+	if (r < 0)
+		return r;
+	_cleanup_fd_ int at = open_target(a, op->target, true, false);
+	return at < 0 ? at : mountentries_show(folder, at);
+}
+
 /* Opens the source of a bind as a detached tree with its final attributes. */
 static int open_source(const struct mount_op *op)
 {
 	struct mount_attr attr = {
-		.attr_set = attrs_always | (op->flags & MOUNT_WRITABLE ? 0 : MOUNT_ATTR_RDONLY) |
+		.attr_set = mountapply_attrs(!(op->flags & MOUNT_WRITABLE)) |
 			    (op->flags & MOUNT_NOEXEC ? MOUNT_ATTR_NOEXEC : 0),
 		.propagation = MS_PRIVATE,
 	};
@@ -245,6 +275,97 @@ static int apply_bind(const struct mount_op *op, struct apply *a)
 	return attach(a, tree, op, S_ISDIR(st.st_mode));
 }
 
+/*
+ * Opens the folder that holds @target, every folder of the host on the way pinned; *@ret_name is the last component. The same folder
+ * is kept open for the next one, since protected paths come in bunches.
+ */
+static int open_parent(struct apply *a, const char *target, const char **ret_name)
+{
+	const char *slash = strrchr(target, '/');
+	size_t len = slash ? (size_t) (slash - target) : 0;
+
+	*ret_name = slash ? slash + 1 : target;
+	if (a->parent && len == a->parent_len && strncmp(target, a->parent, len) == 0)
+		return 0;
+	a->parent = NULL;
+	(void) fd_close(a->parent_fd);
+	a->parent_fd = openat(a->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (a->parent_fd < 0)
+		return -errno;
+	for (size_t at = 0; at < len;) {
+		char name[COMPONENT_MAX + 1];
+		size_t part = strcspn(target + at, "/");
+
+		if (part == 0 || part > COMPONENT_MAX)
+			return -ENAMETOOLONG;
+		memcpy(name, target + at, part);
+		name[part] = '\0';
+		int r = step_down(a, &a->parent_fd, name, true, wall_stands(WALL_PIN));
+		if (r < 0)
+			return r;
+		at += part + 1;
+	}
+	a->parent = target;
+	a->parent_len = len;
+	return 0;
+}
+
+/* What is mounted there, its read-only view, and a copy of the first, one on the other: of the second nobody but us has a name. */
+static int apply_view(const struct mount_op *op, struct apply *a)
+{
+	const unsigned int clone = AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+	const unsigned int place = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
+	struct mount_attr attr = { .attr_set = mountapply_attrs(true) | MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE };
+	_cleanup_fd_ int at = open_target(a, op->target, true, false);
+
+	if (at < 0)
+		return at;
+	_cleanup_fd_ int view = sysx_open_tree(at, "", clone);
+	_cleanup_fd_ int copy = sysx_open_tree(at, "", clone);
+	if (view < 0 || copy < 0 || sysx_mount_setattr(view, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) < 0 ||
+	    sysx_move_mount(view, "", at, "", place) < 0 || sysx_move_mount(copy, "", view, "", place) < 0)
+		return -errno;
+	*op->keep = TAKE_FD(view);
+	return 0;
+}
+
+static int apply_wait(const struct mount_op *op, _unused_ struct apply *a)
+{
+	struct pollfd ready = { .fd = op->tree_fd, .events = POLLIN };
+	char byte;
+	ssize_t n;
+
+	do
+		n = poll(&ready, 1, WAIT_MS) == 0 ? (errno = ETIMEDOUT, -1) : read(op->tree_fd, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : op->result ? *op->result : 0;
+}
+
+/*
+ * What is at the target, whatever it is now, is mounted over itself: it cannot be written, and as a mount point it can be neither
+ * removed nor replaced. A link becomes one as well, and goes on leading where it leads.
+ */
+static int apply_protect(const struct mount_op *op, struct apply *a)
+{
+	struct mount_attr attr = { .attr_set = mountapply_attrs(true) | MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE };
+	const char *name;
+
+	if (!wall_stands(WALL_PROTECT))
+		return 0;
+	int r = open_parent(a, op->target, &name);
+	if (r < 0) /* the folder that was seen there is no longer there */
+		return r == -EROFS || r == -ENOENT || r == -ELOOP || r == -ENOTDIR ? -ESTALE : r;
+	_cleanup_fd_ int at = openat(a->parent_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (at < 0)
+		return errno != ENOENT ? -errno : op->absent && *op->absent ? 0 : -ESTALE;
+	_cleanup_fd_ int tree = sysx_open_tree(at, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0)
+		return -errno;
+	if (sysx_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) < 0)
+		return -errno;
+	return sysx_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
 static int apply_device(const struct mount_op *op, struct apply *a)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, .propagation = MS_PRIVATE };
@@ -272,9 +393,15 @@ static int apply_symlink(const struct mount_op *op, struct apply *a)
 	return symlinkat(op->source, a->root_fd, op->target) < 0 ? -errno : 0;
 }
 
-static int apply_proc(const struct mount_op *op, _unused_ struct apply *a)
+static int apply_proc(const struct mount_op *op, struct apply *a)
 {
-	return mount("proc", op->target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, op->data) < 0 ? -errno : 0;
+	int r = 0;
+
+	if (op->source)
+		r = apply_bind(op, a);
+	else if (mount("proc", op->target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, op->data) < 0)
+		r = -errno;
+	return r < 0 ? r : procmask_apply(a->root_fd);
 }
 
 static int apply_devpts(const struct mount_op *op, _unused_ struct apply *a)
@@ -286,6 +413,8 @@ static int apply_read_only(const struct mount_op *op, struct apply *a)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 
+	if (!wall_stands(WALL_ROOT_READONLY))
+		return 0;
 	return sysx_mount_setattr(a->root_fd, op->target, AT_EMPTY_PATH, &attr) < 0 ? -errno : 0;
 }
 
@@ -293,11 +422,13 @@ int mountapply_run(const struct mountplan *plan, int root_fd, size_t *ret_failed
 {
 	static int (*const apply[])(const struct mount_op *op, struct apply *a) = {
 		[MOUNT_DIR] = apply_dir,	 [MOUNT_FILE] = apply_file,	[MOUNT_SYMLINK] = apply_symlink,
+		[MOUNT_ENTRIES] = apply_entries, [MOUNT_VIEW] = apply_view,	[MOUNT_WAIT] = apply_wait,
+		[MOUNT_PROTECT] = apply_protect,
 		[MOUNT_TMPFS] = apply_tmpfs,	 [MOUNT_BIND] = apply_bind,	[MOUNT_DEVICE] = apply_device,
 		[MOUNT_PROC] = apply_proc,	 [MOUNT_DEVPTS] = apply_devpts, [MOUNT_READ_ONLY] = apply_read_only,
 	};
 
-	struct apply a = { .root_fd = root_fd };
+	struct apply a = { .root_fd = root_fd, .parent_fd = -EBADF };
 	int r = remember_own(&a, root_fd);
 
 	if (r < 0)
@@ -309,6 +440,7 @@ int mountapply_run(const struct mountplan *plan, int root_fd, size_t *ret_failed
 			return r;
 		}
 	}
+	(void) fd_close(a.parent_fd);
 	return 0;
 }
 
@@ -317,14 +449,24 @@ int mountapply_enter(void)
 	/* The new root is mounted on the old one, so both names of pivot_root(2) can be "." (see its NOTES). */
 	if (sysx_pivot_root(".", ".") < 0)
 		return -errno;
-	if (umount2(".", MNT_DETACH) < 0)
+	if (wall_stands(WALL_OLD_ROOT) && umount2(".", MNT_DETACH) < 0)
 		return -errno;
 	return chdir("/") < 0 ? -errno : 0;
 }
 
+int mountapply_enter_chroot(void)
+{
+	return chroot(".") < 0 || chdir("/") < 0 ? -errno : 0;
+}
+
 int mountapply_program(const char *path)
 {
-	struct mount_attr attr = { .attr_set = attrs_always | MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE };
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE };
+
+	if (!wall_stands(WALL_PROGRAM_READONLY)) {
+		int plain = open(path, O_PATH | O_CLOEXEC);
+		return plain < 0 ? -errno : plain;
+	}
 	_cleanup_fd_ int tree = sysx_open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (tree < 0)

@@ -4,8 +4,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "runtime/base/attr.h"
 #include "runtime/kern/mountplan.h"
+
+/* The MOUNT_ATTR_* that every mount of the host's files has inside. */
+uint64_t mountapply_attrs(bool read_only);
 
 /* Cuts every propagation between the host's mounts and this namespace's copies of them. 0 or -errno. */
 int mountapply_isolate(void) _must_check_;
@@ -21,6 +27,13 @@ int mountapply_run(const struct mountplan *plan, int root_fd, size_t *ret_failed
 
 /* Makes the working directory, the new root, the root and detaches the host's. 0 or -errno. */
 int mountapply_enter(void) _must_check_;
+
+/*
+ * The weaker form where the host's root is the initial root file system, which pivot_root(2) cannot leave: the new root, which is
+ * mounted over the host's, becomes the root of this process and of all that it starts. There is no way back without
+ * CAP_SYS_CHROOT, which nobody keeps. 0 or -errno.
+ */
+int mountapply_enter_chroot(void) _must_check_;
 
 /*
  * A detached read-only view of the program @path, to be executed from: nobody can ever write to the program through it, not

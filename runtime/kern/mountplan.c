@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "gen/host_etc.h"
@@ -128,7 +129,9 @@ static void plan_made_up_etc(struct builder *b)
 		 "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n");
 	add_file(b, "etc/resolv.conf", "# no name server: the sandbox has no network\n");
 	add_file(b, "etc/gitconfig",
-		 "[safe]\n\tdirectory = *\n[user]\n\tname = agent\n\temail = agent@localhost\n[init]\n\tdefaultBranch = main\n");
+		 "[safe]\n\tdirectory = *\n[user]\n\tname = agent\n\temail = agent@localhost\n[init]\n\tdefaultBranch = main\n"
+		 /* Working trees elsewhere on the host are not visible here, and must not be taken for lost ones. */
+		 "[gc]\n\tworktreePruneExpire = never\n");
 	add_link(b, "etc/mtab", "/proc/self/mounts");
 }
 
@@ -149,6 +152,10 @@ static void plan_dev(struct builder *b)
 		{ "null", 1, 3 }, { "zero", 1, 5 }, { "full", 1, 7 }, { "random", 1, 8 }, { "urandom", 1, 9 }, { "tty", 5, 0 },
 	};
 
+	if (!wall_stands(WALL_DEV)) {
+		add_host(b, "/dev", "dev");
+		return;
+	}
 	add_dir(b, "dev");
 	for (size_t i = 0; i < ARRAY_LEN(nodes); i++)
 		add(b, (struct mount_op) {
@@ -163,13 +170,13 @@ static void plan_dev(struct builder *b)
 	add(b, (struct mount_op) {
 		.kind = MOUNT_DEVPTS, .target = "dev/pts", .data = "newinstance,ptmxmode=0666,mode=0620", .tree_fd = -EBADF });
 	add_dir(b, "dev/shm");
-	add_tmpfs(b, "dev/shm", b->spec->shm_size, MODE_SCRATCH, 0);
+	add_tmpfs(b, "dev/shm", b->spec->shm_size, MODE_SCRATCH, b->spec->shm_no_exec ? MOUNT_NOEXEC : 0);
 }
 
 static void plan_scratch(struct builder *b)
 {
 	add_dir(b, "tmp");
-	add_tmpfs(b, "tmp", b->spec->tmp_size, MODE_SCRATCH, 0);
+	add_tmpfs(b, "tmp", b->spec->tmp_size, MODE_SCRATCH, b->spec->tmp_no_exec ? MOUNT_NOEXEC : 0);
 	add_dir(b, "var");
 	add_dir(b, "var/cache");
 	add_dir(b, "var/lib");
@@ -177,16 +184,77 @@ static void plan_scratch(struct builder *b)
 	add_link(b, "var/tmp", "/tmp");
 	add_dir(b, "home");
 	add_dir(b, SPEC_HOME + 1);
-	add_tmpfs(b, SPEC_HOME + 1, b->spec->home_size, MODE_HOME, 0);
+	add_tmpfs(b, SPEC_HOME + 1, b->spec->home_size, MODE_HOME, b->spec->home_no_exec ? MOUNT_NOEXEC : 0);
 }
 
 static void plan_workspace(struct builder *b, const struct mountplan_facts *facts)
 {
 	add_dir(b, SPEC_WORKSPACE + 1);
 	if (b->spec->workspace == SPEC_WORKSPACE_NONE)
-		add_tmpfs(b, SPEC_WORKSPACE + 1, b->spec->tmp_size, MODE_DIR, 0);
+		add_tmpfs(b, SPEC_WORKSPACE + 1, b->spec->workspace_size, MODE_DIR, 0);
 	else
 		add_source(b, &facts->workspace, SPEC_WORKSPACE + 1, b->spec->workspace_read_only ? 0 : MOUNT_WRITABLE);
+}
+
+/*
+ * Whether the workspace itself is a tmpfs of ours that must become read-only once everything is mounted in it: an empty one, or one
+ * that shows a folder's entries, since a read-only folder of the host can get no new name to mount something at.
+ */
+static bool workspace_is_closed_late(const struct builder *b, const struct mountplan_facts *facts)
+{
+	return b->spec->workspace_read_only && (b->spec->workspace == SPEC_WORKSPACE_NONE || facts->workspace_lacks_target);
+}
+
+static void plan_workspace_entries(struct builder *b, const struct mountplan_facts *facts)
+{
+	if (b->spec->workspace != SPEC_WORKSPACE_NONE && workspace_is_closed_late(b, facts))
+		add(b, (struct mount_op) {
+			.kind = MOUNT_ENTRIES, .target = SPEC_WORKSPACE + 1, .tree_fd = -EBADF,
+			.data = text(b, "size=1m,nr_inodes=%d,mode=%o", 2 * MOUNTPLAN_ENTRIES_MAX, MODE_DIR) });
+}
+
+/* The folders that lead to @path (absolute), which lies where the root is a tmpfs of ours. */
+static void add_parents(struct builder *b, const char *path)
+{
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+		add_dir(b, text(b, "%.*s", (int) (slash - path - 1), path + 1));
+}
+
+/*
+ * What a linked working tree needs: the repository at its own path, which the tree names, and the path by which the repository names
+ * the tree.
+ */
+static void plan_repository(struct builder *b, const struct mountplan_facts *facts)
+{
+	if (facts->shows_repository)
+		add_source(b, &facts->repository, facts->repository.path + 1, b->spec->workspace_read_only ? 0 : MOUNT_WRITABLE);
+	if (facts->links_workspace) {
+		add_parents(b, facts->workspace.path);
+		add_link(b, facts->workspace.path + 1, SPEC_WORKSPACE);
+	}
+}
+
+/* See runtime/init/reprotect.h. */
+static void add_view(struct builder *b, const char *target, int *keep)
+{
+	add(b, (struct mount_op) { .kind = MOUNT_VIEW, .target = target, .keep = keep, .tree_fd = -EBADF });
+}
+
+/* Before the volumes: what a caller shows on purpose lies over what is protected. */
+static void plan_protected(struct builder *b, const struct mountplan_facts *facts)
+{
+	if (facts->views && facts->protected_count > 0) {
+		add_view(b, SPEC_WORKSPACE + 1, &facts->views[0]);
+		if (facts->shows_repository)
+			add_view(b, facts->repository.path + 1, &facts->views[1]);
+	}
+	if (facts->ready)
+		add(b, (struct mount_op) {
+			.kind = MOUNT_WAIT, .target = SPEC_WORKSPACE + 1, .tree_fd = facts->ready_fd, .result = facts->ready });
+	for (size_t i = 0; i < facts->protected_count; i++)
+		add(b, (struct mount_op) {
+			.kind = MOUNT_PROTECT, .target = facts->protected[i].target, .absent = facts->protected[i].absent,
+			.tree_fd = -EBADF });
 }
 
 static void plan_user_mount(struct builder *b, const struct spec_mount *m, const struct mountplan_source *source)
@@ -237,10 +305,21 @@ int mountplan_build(struct mountplan *plan, const struct spec *spec, const struc
 	plan_etc(&b);
 	plan_dev(&b);
 	add_dir(&b, "proc");
-	add(&b, (struct mount_op) { .kind = MOUNT_PROC, .target = "proc", .data = MOUNTPLAN_PROC_OPTIONS, .tree_fd = -EBADF });
+	if (spec->weaker & SPEC_WEAKER_PROC)
+		add(&b, (struct mount_op) {
+			.kind = MOUNT_PROC, .flags = MOUNT_NOEXEC | MOUNT_MAKE_TARGET, .source = "/proc", .target = "proc", .tree_fd = -EBADF });
+	else if (!wall_stands(WALL_FRESH_PROC))
+		add_host(&b, "/proc", "proc");
+	else
+		add(&b, (struct mount_op) { .kind = MOUNT_PROC, .target = "proc", .data = MOUNTPLAN_PROC_OPTIONS, .tree_fd = -EBADF });
 	plan_scratch(&b);
 	plan_workspace(&b, facts);
+	plan_workspace_entries(&b, facts);
+	plan_repository(&b, facts);
+	plan_protected(&b, facts);
 	plan_user_mounts(&b, facts);
+	if (workspace_is_closed_late(&b, facts))
+		add(&b, (struct mount_op) { .kind = MOUNT_READ_ONLY, .target = SPEC_WORKSPACE + 1, .tree_fd = -EBADF });
 	add(&b, (struct mount_op) { .kind = MOUNT_READ_ONLY, .target = "", .tree_fd = -EBADF });
 	if (b.error)
 		return err_set(err, ERR_USAGE, -b.error, "too many mounts for one sandbox: give fewer -v, --mount and --tmpfs");
@@ -252,7 +331,9 @@ void mountplan_describe(const struct mount_op *op, char *ret, size_t cap)
 	static const char *const verbs[] = {
 		[MOUNT_DIR] = "make directory", [MOUNT_FILE] = "write file", [MOUNT_SYMLINK] = "make link",
 		[MOUNT_TMPFS] = "mount tmpfs on", [MOUNT_BIND] = "bind", [MOUNT_DEVICE] = "bind device",
-		[MOUNT_PROC] = "mount proc on", [MOUNT_DEVPTS] = "mount devpts on", [MOUNT_READ_ONLY] = "make read-only",
+		[MOUNT_ENTRIES] = "show read-only each entry of", [MOUNT_PROC] = "mount proc on",
+		[MOUNT_DEVPTS] = "mount devpts on", [MOUNT_READ_ONLY] = "make read-only",
+		[MOUNT_VIEW] = "keep a read-only view of", [MOUNT_WAIT] = "occupy protected names in", [MOUNT_PROTECT] = "keep read-only",
 	};
 
 	if (op->source)

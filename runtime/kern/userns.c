@@ -14,14 +14,16 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
 #include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
+#include "runtime/base/wall.h"
 
-enum { MAP_TEXT_MAX = 4096 };
+enum { OVERFLOW_ID = 65534 }; /* /proc/sys/kernel/overflowuid */
 
 void userns_plan(struct userns_map *ret, uid_t inside_uid, gid_t inside_gid, uid_t host_uid, gid_t host_gid)
 {
@@ -54,24 +56,46 @@ static int write_proc(int proc_fd, const char *path, const char *text)
 	return (size_t) n == strlen(text) ? 0 : -EIO;
 }
 
-int userns_apply(int proc_fd, const struct userns_map *map)
+/* The other end knows by the byte that setgroups(2) is denied, and may write the maps; its answer says that they are written. */
+static int await_maps(int helper_fd)
 {
-	/* After a change of identity the kernel hides /proc/self from its own process; the coming exec hides it again. */
+	char byte = 0;
+	int r = fd_write_all(helper_fd, &byte, 1);
+
+	return r < 0 ? r : fd_read_exact(helper_fd, &byte, 1);
+}
+
+static int write_maps(int proc_fd, const struct userns_map *map)
+{
+	int r = write_proc(proc_fd, "self/uid_map", map->uid);
+
+	return r < 0 ? r : write_proc(proc_fd, "self/gid_map", map->gid);
+}
+
+int userns_apply(int proc_fd, const struct userns_map *map, int helper_fd)
+{
+	/* After a change of identity the kernel hides /proc/self from its own process. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return -errno;
 	/* Without the right to drop groups, a file that denies a group cannot be read by leaving the group. */
 	int r = write_proc(proc_fd, "self/setgroups", "deny");
 	if (r < 0)
 		return r;
-	if ((r = write_proc(proc_fd, "self/uid_map", map->uid)) < 0 || (r = write_proc(proc_fd, "self/gid_map", map->gid)) < 0)
+	r = helper_fd >= 0 ? await_maps(helper_fd) : write_maps(proc_fd, map);
+	if (r < 0)
 		return r;
 	/*
 	 * Second walls, which may be missing where /proc/sys is read-only. What the sandbox watches counts for its user outside,
 	 * who would be left with nothing; and nobody inside makes user namespaces, whatever a filter might miss.
 	 */
-	(void) write_proc(proc_fd, "sys/user/max_inotify_instances", "64");
-	(void) write_proc(proc_fd, "sys/user/max_user_namespaces", "0");
-	return 0;
+	if (wall_stands(WALL_UCOUNTS)) {
+		(void) write_proc(proc_fd, "sys/user/max_inotify_instances", "64");
+		(void) write_proc(proc_fd, "sys/user/max_user_namespaces", "0");
+	}
+	/* When the machine runs out of memory, the kernel shall take the sandbox's processes before the user's own. */
+	(void) write_proc(proc_fd, "self/oom_score_adj", "500");
+	/* The rest of the start may take long, and this is still a copy of the launcher, with its memory and its open files. */
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 
 /* The user namespace of the process @pid, whose maps are written as given. Descriptor or -errno. */
@@ -98,15 +122,16 @@ static int mapped_namespace(pid_t pid, const struct userns_map *map)
 static int idmap_namespace(const struct userns_map *map)
 {
 	struct clone_args args = { .flags = CLONE_NEWUSER, .exit_signal = SIGCHLD };
+	pid_t parent = getpid();
 	pid_t pid = sysx_clone3(&args);
 
 	if (pid < 0)
 		return -errno;
 	if (pid == 0) {
-		/* A placeholder that lives until its namespace has been opened. */
-		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
+		/* A placeholder that lives until its namespace has been opened, or its parent is dead, perhaps by now. */
+		while (proc_die_with_parent(parent) == 0)
 			(void) pause();
+		_exit(1);
 	}
 	int fd = mapped_namespace(pid, map);
 	(void) kill(pid, SIGKILL);
@@ -133,28 +158,24 @@ int userns_idmapped_tree(int path_fd, uint64_t attrs, uid_t disk_uid, gid_t disk
 	return TAKE_FD(tree);
 }
 
-bool userns_is_initial(void)
+bool userns_is_host_root(void)
 {
-	static const char *const all[] = { "0", "0", "4294967295" };
-	char text[MAP_TEXT_MAX];
-	const char *at = text;
+	static const char setting[] = "/proc/sys/kernel/core_pattern";
+	struct stat st;
 
-	if (fd_read_text(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text)) < 0)
-		return true;
-	/* The initial namespace maps every id to itself (user_namespaces(7)). */
-	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-		at += strspn(at, " ");
-		size_t len = strcspn(at, " \n");
-		if (len != strlen(all[i]) || strncmp(at, all[i], len) != 0)
-			return false;
-		at += len;
-	}
-	return true;
+	/* The machine's root owns this file, and stat(2) shows the owner by the number that our namespace has for it. */
+	if (stat(setting, &st) < 0)
+		return geteuid() == 0;
+	if (st.st_uid != geteuid())
+		return false;
+	/* This number stands for all ids that the namespace does not know. Only the owner may write; no capability helps. */
+	return st.st_uid != OVERFLOW_ID || faccessat(AT_FDCWD, setting, W_OK, AT_EACCESS) == 0;
 }
 
 int userns_become(uid_t uid, gid_t gid)
 {
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return -errno;
-	return 0;
+	/* What root's memory holds is not @uid's. (With fs.suid_dumpable=1 the kernel does not see to that itself.) */
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }

@@ -21,10 +21,11 @@ struct userns_map {
 void userns_plan(struct userns_map *ret, uid_t inside_uid, gid_t inside_gid, uid_t host_uid, gid_t host_gid);
 
 /*
- * Writes the maps of the calling process, the first in a new user namespace, after denying setgroups(2). @proc_fd is a
- * descriptor of a real procfs. Allocates nothing. 0 or -errno.
+ * Gives the calling process, the first in a new user namespace, its ids, after denying setgroups(2). Writes @map itself or, when
+ * @helper_fd is a descriptor, lets the process at the other end of that socket have it done: sends a byte, and waits for one.
+ * @proc_fd is a descriptor of a real procfs. Allocates nothing. 0 or -errno.
  */
-int userns_apply(int proc_fd, const struct userns_map *map) _must_check_;
+int userns_apply(int proc_fd, const struct userns_map *map, int helper_fd) _must_check_;
 
 /* Opens /proc and makes sure that it is a procfs, so that nothing we write to it goes elsewhere. Descriptor or -errno. */
 int userns_open_proc(void) _must_check_;
@@ -38,8 +39,11 @@ int userns_open_proc(void) _must_check_;
 int userns_idmapped_tree(int path_fd, uint64_t attrs, uid_t disk_uid, gid_t disk_gid, uid_t host_uid,
 			 gid_t host_gid) _must_check_;
 
-/* Whether uid 0 of this process is the host's root, and not the root of a user namespace that maps it elsewhere. */
-bool userns_is_initial(void);
+/*
+ * Whether the effective user id of this process is root of the whole machine, by whatever number a user namespace shows it. That
+ * one owns the settings of the kernel below /proc/sys, without any capability.
+ */
+bool userns_is_host_root(void);
 
 /* As real root: becomes the given unprivileged identity for good, without supplementary groups. 0 or -errno. */
 int userns_become(uid_t uid, gid_t gid) _must_check_;

@@ -7,6 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
+static void copy(char *to, size_t cap, const char *from)
+{
+	size_t len = strlen(from);
+
+	to[0] = '\0';
+	if (len < cap)
+		memcpy(to, from, len + 1);
+}
+
 bool account_find(uid_t uid, struct account *ret)
 {
 	FILE *file = fopen("/etc/passwd", "re");
@@ -15,11 +24,9 @@ bool account_find(uid_t uid, struct account *ret)
 	while (file && (entry = fgetpwent(file)) && entry->pw_uid != uid)
 		;
 	if (entry) {
-		size_t len = strlen(entry->pw_dir);
 		ret->gid = entry->pw_gid;
-		ret->home[0] = '\0';
-		if (len < sizeof(ret->home))
-			memcpy(ret->home, entry->pw_dir, len + 1);
+		copy(ret->name, sizeof(ret->name), entry->pw_name);
+		copy(ret->home, sizeof(ret->home), entry->pw_dir);
 	}
 	if (file)
 		(void) fclose(file);

@@ -9,8 +9,11 @@
 
 #include "runtime/spec/spec.h"
 
+enum { ACCOUNT_NAME_MAX = 64 };
+
 struct account {
 	gid_t gid;
+	char name[ACCOUNT_NAME_MAX]; /* of the login; "" when longer */
 	char home[SPEC_PATH_MAX]; /* as written there; "" when longer than a path may be */
 };
 

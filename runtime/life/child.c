@@ -22,9 +22,11 @@
 #include "runtime/base/fd.h"
 #include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
+#include "runtime/base/wall.h"
 #include "runtime/kern/caps.h"
 #include "runtime/kern/mountapply.h"
 #include "runtime/kern/netns.h"
+#include "runtime/life/graded.h"
 #include "runtime/life/launch.h"
 #include "runtime/life/userns_diagnose.h"
 #include "runtime/spec/initmsg.h"
@@ -42,7 +44,7 @@ struct child {
 /* A session of its own: no controlling terminal to push characters into (TIOCSTI), no group to share signals with. */
 static int step_session(_unused_ struct child *c)
 {
-	return setsid() < 0 ? -errno : 0;
+	return wall_stands(WALL_SESSION) && setsid() < 0 ? -errno : 0;
 }
 
 /*
@@ -51,7 +53,8 @@ static int step_session(_unused_ struct child *c)
  */
 static int step_keyring(_unused_ struct child *c)
 {
-	(void) syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+	if (wall_stands(WALL_KEYRING))
+		(void) syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	return 0;
 }
 
@@ -60,16 +63,39 @@ static int step_parent_death(struct child *c)
 {
 	struct pollfd control = { .fd = c->launch->control_fd };
 
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+	if (wall_stands(WALL_PARENT_DEATH) && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -errno;
 	if (poll(&control, 1, 0) > 0 && (control.revents & POLLHUP))
 		_exit(1);
 	return 0;
 }
 
+static bool is_in(const char *const *list, size_t count, const char *start, size_t len)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i] >= start && list[i] < start + len)
+			return true;
+	return false;
+}
+
+/*
+ * Launched by root, this copy of the launcher has the id of the workspace's owner, who can look into it while userns_apply() needs it
+ * to be dumpable. Root's environment is none of his business; what the sandbox is given of it stays.
+ */
+static void forget_environment(const struct launch *l)
+{
+	for (char **v = environ; v && *v; v++) {
+		size_t len = strlen(*v);
+		if (!is_in(l->env.vars, l->env.count, *v, len) && !is_in(l->init_argv, l->init_argc, *v, len))
+			memset(*v, 0, len);
+	}
+}
+
 static int step_ids(struct child *c)
 {
-	return userns_apply(c->launch->proc_fd, &c->launch->map);
+	if (c->launch->host.launched_by_root)
+		forget_environment(c->launch);
+	return userns_apply(c->launch->proc_fd, &c->launch->map, c->launch->ids_fd);
 }
 
 static int step_isolate_mounts(_unused_ struct child *c)
@@ -112,27 +138,35 @@ static int step_mounts(struct child *c)
 
 static int step_loopback(_unused_ struct child *c)
 {
-	return netns_loopback_up();
+	return wall_stands(WALL_NETNS) ? netns_loopback_up() : 0;
 }
 
 static int step_hostname(struct child *c)
 {
 	const char *name = c->launch->spec->hostname;
 
+	if (!wall_stands(WALL_UTSNS) || (c->launch->spec->weaker & SPEC_WEAKER_HOSTNAME))
+		return 0;
 	return sethostname(name, strlen(name)) < 0 ? -errno : 0;
 }
 
-static int step_enter_root(_unused_ struct child *c)
+static int step_enter_root(struct child *c)
 {
-	return mountapply_enter();
+	return c->launch->spec->weaker & SPEC_WEAKER_ROOT ? mountapply_enter_chroot() : mountapply_enter();
 }
 
-/* No core dumps: the kernel would hand them to a program of the host. Limits for commands only are set by init. */
+/*
+ * No core dumps: the kernel would hand them to a program of the host, and with it what the agent put into its memory. With a limit of
+ * 0 it still does when core_pattern names a program; 1, too small for any core file, is what keeps it from that too. The filter of
+ * commands keeps it at 1. Where the caller's own limit is 0, that is all there is. Limits for commands only are set by init.
+ */
 static int step_limits(_unused_ struct child *c)
 {
-	const struct rlimit none = { 0, 0 };
+	static const struct rlimit limits[] = { { 1, 1 }, { 0, 0 } };
 
-	return setrlimit(RLIMIT_CORE, &none) < 0 ? -errno : 0;
+	if (!wall_stands(WALL_LIMITS) || setrlimit(RLIMIT_CORE, &limits[0]) == 0)
+		return 0;
+	return setrlimit(RLIMIT_CORE, &limits[1]) < 0 ? -errno : 0;
 }
 
 static int step_cpus(struct child *c)
@@ -168,7 +202,7 @@ static int step_capabilities(_unused_ struct child *c)
 static int step_no_new_privs(_unused_ struct child *c)
 {
 	(void) umask(022);
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
+	return wall_stands(WALL_NO_NEW_PRIVS) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
 static int park(int *fd)
@@ -191,6 +225,11 @@ static int step_descriptors(struct child *c)
 		return r;
 	if (c->server_fd >= 0 && (r = park(&c->server_fd)) < 0)
 		return r;
+	if (c->launch->filter_fd >= 0 && (r = park(&c->launch->filter_fd)) < 0)
+		return r;
+	for (size_t i = 0; i < INITMSG_VIEWS; i++)
+		if (c->launch->views[i] >= 0 && (r = park(&c->launch->views[i])) < 0)
+			return r;
 	if (dup2(control, INITMSG_CONTROL_FD) < 0)
 		return -errno;
 	unsigned int first_free = INITMSG_CONTROL_FD + 1;
@@ -199,7 +238,13 @@ static int step_descriptors(struct child *c)
 			return -errno;
 		first_free = INITMSG_PROGRAM_FD + 1;
 	}
-	return fd_cloexec_from(first_free);
+	r = fd_cloexec_from(first_free);
+	if (r == 0 && c->launch->filter_fd >= 0 && dup2(c->launch->filter_fd, INITMSG_FILTER_FD) < 0)
+		r = -errno;
+	for (int i = 0; i < INITMSG_VIEWS && r == 0; i++)
+		if (c->launch->views[i] >= 0 && dup2(c->launch->views[i], INITMSG_VIEW_FD + i) < 0)
+			r = -errno;
+	return r;
 }
 
 static int step_execute(struct child *c)
@@ -212,32 +257,44 @@ static int step_execute(struct child *c)
 static const struct child_step {
 	int (*run)(struct child *c);
 	const char *what; /* completes "the sandbox cannot …" */
+	const char *why;  /* what it is good for */
 } steps[] = {
-	{ step_session, "leave the terminal's session" },
-	{ step_keyring, "join a keyring of its own" },
-	{ step_parent_death, "tie its life to its supervisor's" },
-	{ step_ids, "write the id map of its user namespace" },
-	{ step_isolate_mounts, "make its mounts private" },
-	{ step_programs, "open the programs of cloche" },
-	{ step_new_root, "mount a tmpfs for its root" },
-	{ step_mounts, "build its root" },
-	{ step_loopback, "set up its loopback interface" },
-	{ step_hostname, "set its host name" },
-	{ step_enter_root, "enter its root" },
-	{ step_limits, "set its resource limits" },
-	{ step_cpus, "choose its CPUs" },
-	{ step_signals, "reset its signals" },
-	{ step_capabilities, "drop its capabilities" },
-	{ step_no_new_privs, "set no_new_privs" },
-	{ step_descriptors, "lay out its descriptors" },
-	{ step_execute, "execute cloche-init" },
+	{ step_session, "leave the terminal's session", "no controlling terminal to push characters into, no process group shared with the host" },
+	{ step_keyring, "join a keyring of its own", "keys of the caller's session stay with the caller" },
+	{ step_parent_death, "tie its life to its supervisor's", "nothing outlives the supervisor, however that ends" },
+	{ step_ids, "write the id map of its user namespace", "one user and one group exist inside; setgroups is denied" },
+	{ step_isolate_mounts, "make its mounts private", "no mount spreads from the sandbox to the host, or the other way" },
+	{ step_programs, "open the programs of cloche", "they are executed from read-only mounts that nobody inside can write through" },
+	{ step_new_root, "mount a tmpfs for its root", "what is not put into it does not exist inside" },
+	{ step_mounts, "build its root", "the mount operations, in their order" },
+	{ step_loopback, "set up its loopback interface", "programs that talk to themselves over localhost work" },
+	{ step_hostname, "set its host name", "the host's name stays unknown" },
+	{ step_enter_root, "enter its root", "the host's root is detached: no path leads there any more" },
+	{ step_limits, "set its resource limits", "no core dumps, which the kernel would hand to a program of the host" },
+	{ step_cpus, "choose its CPUs", "no more CPUs than were asked for" },
+	{ step_signals, "reset its signals", "what the caller blocks or ignores is no business of the sandbox" },
+	{ step_capabilities, "drop its capabilities", "init keeps what it needs to part commands; all others are gone for good" },
+	{ step_no_new_privs, "set no_new_privs", "set-user-ID programs give nothing" },
+	{ step_descriptors, "lay out its descriptors", "no open file of the caller gets inside but the three standard streams" },
+	{ step_execute, "execute cloche-init", "memory of the caller, with whatever secrets, is replaced" },
 };
+
+bool child_step_describe(size_t i, const char **ret_what, const char **ret_why)
+{
+	if (i >= ARRAY_LEN(steps))
+		return false;
+	*ret_what = steps[i].what;
+	*ret_why = steps[i].why;
+	return true;
+}
 
 _noreturn_ void child_main(struct launch *launch)
 {
 	struct child c = { .launch = launch, .root_fd = -EBADF, .init_fd = -EBADF, .server_fd = -EBADF };
 
 	launch->supervisor_fd = fd_close(launch->supervisor_fd);
+	launch->ids_ours_fd = fd_close(launch->ids_ours_fd);
+	janitor_forget(&launch->host.janitor);
 	for (uint32_t i = 0; i < ARRAY_LEN(steps); i++) {
 		int r = steps[i].run(&c);
 		if (r < 0) {
@@ -262,15 +319,18 @@ static int explain_mount(const struct mount_op *op, int errnum, struct err *err)
 	if (errnum == EROFS && (op->flags & MOUNT_USER))
 		return err_set(err, ERR_USAGE, errnum,
 			       "the sandbox cannot %s: the target does not exist in a folder of the host, and cloche creates nothing "
-			       "there. Choose another target, such as /data", what);
+			       "there. Make it first (mkdir), or choose another target, such as /data", what);
 	if (errnum == ELOOP && (op->flags & MOUNT_USER))
 		return err_set(err, ERR_USAGE, errnum,
 			       "the sandbox cannot %s: the target is, or leads through, a symbolic link. Name the real path", what);
+	if (op->kind == MOUNT_ENTRIES && errnum == E2BIG)
+		return err_set(err, ERR_USAGE, errnum,
+			       "the sandbox cannot %s: it has more than %d, and one is missing that something is to be mounted at. Make "
+			       "the folder that is missing (mkdir); then they need not be shown one by one", what, MOUNTPLAN_ENTRIES_MAX);
 	if (op->kind == MOUNT_PROC && errnum == EPERM)
 		return err_set(err, ERR_UNSUPPORTED, errnum,
-			       "the sandbox cannot %s: this host hides parts of /proc, as containers do, and the kernel then refuses a "
-			       "new one. In Docker give the outer container --security-opt systempaths=unconfined, in Podman "
-			       "--security-opt unmask=ALL, in Kubernetes procMount: Unmasked", what);
+			       "the sandbox cannot %s: this host hides parts of /proc, as containers do, and the kernel then refuses a new "
+			       "one. Repair: " GRADED_PROC_REPAIR "; or accept the container's own, read-only: --allow-weaker=proc", what);
 	return err_set(err, ERR_SYSTEM, errnum, "the sandbox cannot %s: %m", what);
 }
 
@@ -281,6 +341,18 @@ int child_explain(const struct launch *launch, const struct child_report *report
 	if (report->step >= ARRAY_LEN(steps))
 		return err_set(err, ERR_SYSTEM, EPROTO, "the sandbox failed to start and sent a report that makes no sense");
 	const struct child_step *step = &steps[report->step];
+	if (errnum == ENOSYS)
+		return err_set(err, ERR_UNSUPPORTED, errnum,
+			       "the sandbox cannot %s: this kernel lacks a system call, or the filter of a container around us hides it. cloche "
+			       "needs Linux 5.12 or later; `cloche doctor` names the call", step->what);
+	if (step->run == step_hostname && errnum == EPERM)
+		return err_set(err, ERR_UNSUPPORTED, errnum, "the sandbox cannot %s: %m. Repair: " GRADED_HOSTNAME_REPAIR, step->what);
+	if (step->run == step_enter_root && errnum == EINVAL)
+		return err_set(err, ERR_UNSUPPORTED, errnum,
+			       "the sandbox cannot %s: this host runs from its initial root file system, which pivot_root(2) cannot leave. "
+			       "Repair: " GRADED_ROOT_REPAIR, step->what);
+	if (step->run == step_mounts && report->op < launch->plan.count && launch->plan.ops[report->op].kind == MOUNT_WAIT)
+		return janitor_explain(&launch->host.janitor, launch->host.protect, err);
 	if (step->run == step_mounts && report->op < launch->plan.count)
 		return explain_mount(&launch->plan.ops[report->op], errnum, err);
 	if ((step->run == step_isolate_mounts || step->run == step_ids) && (errnum == EPERM || errnum == EACCES))

@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/base/attr.h"
@@ -16,6 +18,9 @@ struct child_report {
 	uint32_t op;      /* index into the mount plan, for the step that performs it */
 	uint32_t errnum;  /* positive errno */
 };
+
+/* What step @i of a start does, and what that is good for, for people. False behind the last one. */
+bool child_step_describe(size_t i, const char **ret_what, const char **ret_why);
 
 /* Runs the steps and executes cloche-init; reports and exits when one fails. Never returns. */
 _noreturn_ void child_main(struct launch *launch);

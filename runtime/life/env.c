@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/str.h"
+#include "runtime/base/wall.h"
 
 enum { ENV_INHERITED_MAX = 64 };
 
@@ -19,9 +21,10 @@ static const char *const always[] = {
 	"SHELL=/bin/sh",
 	"LANG=C.UTF-8",
 	"container=cloche",
-	/* The leak check at the end of a sanitized program traces its own process, which the filter refuses. */
-	"ASAN_OPTIONS=detect_leaks=0",
 };
+
+/* The leak check at the end of a sanitized program traces its own process, which the filter refuses but with --allow-debug. */
+#define NO_LEAK_CHECK "ASAN_OPTIONS=detect_leaks=0"
 
 /* Programs must not wait for a key, ask for a password or draw for a terminal that is not there. */
 static const char *const for_agents[] = {
@@ -63,8 +66,12 @@ void env_build(struct env_block *block, const struct spec *spec, bool for_agent)
 {
 	block->count = 0;
 	block->text_len = 0;
+	for (char **v = environ; !wall_stands(WALL_ENV) && *v; v++)
+		set(block, *v);
 	for (size_t i = 0; i < ARRAY_LEN(always); i++)
 		set(block, always[i]);
+	if (!spec->allow_debug)
+		set(block, NO_LEAK_CHECK);
 	inherit(block, "TZ");
 	if (for_agent)
 		for (size_t i = 0; i < ARRAY_LEN(for_agents); i++)

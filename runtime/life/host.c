@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,19 @@
 #include "runtime/kern/mountapply.h"
 #include "runtime/kern/userns.h"
 #include "runtime/life/account.h"
+#include "runtime/life/gitdir.h"
+#include "runtime/life/statedir.h"
 #include "runtime/life/workspace.h"
+
+void host_init(struct host *host)
+{
+	memset(host, 0, sizeof(*host));
+	host->init.tree_fd = host->server.tree_fd = host->facts.workspace.tree_fd = host->facts.repository.tree_fd = -EBADF;
+	host->facts.ready_fd = -EBADF;
+	host->janitor = (struct janitor) JANITOR_NONE;
+	for (size_t i = 0; i < ARRAY_LEN(host->facts.mounts); i++)
+		host->facts.mounts[i].tree_fd = -EBADF;
+}
 
 void host_done(struct host *host)
 {
@@ -31,17 +44,16 @@ void host_done(struct host *host)
 	host->init.tree_fd = fd_close(host->init.tree_fd);
 	host->server.tree_fd = fd_close(host->server.tree_fd);
 	host->facts.workspace.tree_fd = fd_close(host->facts.workspace.tree_fd);
+	host->facts.repository.tree_fd = fd_close(host->facts.repository.tree_fd);
+	janitor_finish(&host->janitor);
+	if (host->protect)
+		protect_done(host->protect);
+	free(host->protect);
+	free(host->repository_path);
 	for (size_t i = 0; i < ARRAY_LEN(host->facts.mounts); i++) {
 		host->facts.mounts[i].tree_fd = fd_close(host->facts.mounts[i].tree_fd);
 		free(host->mount_paths[i]);
 	}
-}
-
-static void init_fds(struct host *host)
-{
-	host->init.tree_fd = host->server.tree_fd = host->facts.workspace.tree_fd = -EBADF;
-	for (size_t i = 0; i < ARRAY_LEN(host->facts.mounts); i++)
-		host->facts.mounts[i].tree_fd = -EBADF;
 }
 
 static void look_at_base(struct mountplan_facts *facts)
@@ -75,8 +87,7 @@ static bool try_program(struct host_program *program, const char *dir, const cha
 	return program->path != NULL;
 }
 
-/* Beside our own executable (a build folder), in ../libexec/cloche of it (an installed tree), or where configure said. */
-static int find_program(struct host_program *program, const char *name, struct err *err)
+int host_find_program(struct host_program *program, const char *name, struct err *err)
 {
 	char self[SPEC_PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -123,7 +134,7 @@ static void remember(struct mountplan_source *source, const char *path, const st
  */
 static int root_tree(const struct host *host, int fd, const struct stat *st, bool read_only)
 {
-	uint64_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (read_only ? MOUNT_ATTR_RDONLY : 0);
+	uint64_t attrs = mountapply_attrs(read_only);
 	struct mount_attr attr = { .attr_set = attrs, .propagation = MS_PRIVATE };
 
 	if (st->st_uid == 0 && host->uid != 0 && !read_only)
@@ -168,7 +179,7 @@ static void choose_identity(struct host *host, const struct stat *workspace)
 {
 	host->uid = geteuid();
 	host->gid = getegid();
-	host->launched_by_root = host->uid == 0 && userns_is_initial();
+	host->launched_by_root = userns_is_host_root();
 	if (!host->launched_by_root)
 		return;
 	if (workspace && workspace->st_uid != 0) {
@@ -211,7 +222,79 @@ static int prepare_mounts(struct host *host, const struct spec *spec, struct err
 	return 0;
 }
 
-static int prepare_workspace(struct host *host, const struct spec *spec, struct err *err)
+/*
+ * A mount that belongs at a name directly in a read-only workspace which does not have that name: see MOUNT_ENTRIES. (In a
+ * writable one cloche creates nothing either, and says so.)
+ */
+static bool lacks_target(const struct spec *spec, int workspace_fd)
+{
+	for (size_t i = 0; i < spec->mount_count && spec->workspace_read_only; i++) {
+		const char *target = spec->mounts[i].target;
+		const char *name = target + sizeof(SPEC_WORKSPACE "/") - 1;
+		struct stat st;
+
+		if (strncmp(target, SPEC_WORKSPACE "/", sizeof(SPEC_WORKSPACE "/") - 1) == 0 && !strchr(name, '/') &&
+		    fstatat(workspace_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+			return true;
+	}
+	return false;
+}
+
+static int out_of_memory(struct err *err)
+{
+	return err_set(err, ERR_SYSTEM, ENOMEM, "out of memory");
+}
+
+/* The repository of a workspace whose .git is a file: to be shown, when it proves that this is its working tree, and protected. */
+static int prepare_repository(struct host *host, int workspace_fd, const struct stat *workspace, struct err *err)
+{
+	struct gitdir git;
+	struct stat st;
+
+	gitdir_find(workspace_fd, host->workspace_path, workspace->st_uid, &git);
+	if (git.kind == GITDIR_UNPROVEN)
+		protect_warn(host->protect, "git will find no repository inside: that of this workspace, '%s', is not shown: %s", git.host, git.why);
+	if (git.kind == GITDIR_NONE || git.kind == GITDIR_UNPROVEN)
+		return 0;
+	_cleanup_fd_ int fd = git.fd;
+	host->repository_path = strdup(git.host);
+	if (!host->repository_path)
+		return out_of_memory(err);
+	if (fstat(fd, &st) < 0)
+		return err_set(err, ERR_SYSTEM, errno, "the repository '%s' cannot be examined: %m", git.host);
+	if (git.kind == GITDIR_LINKED) {
+		remember(&host->facts.repository, host->repository_path, &st);
+		host->facts.shows_repository = true;
+		int r = take_root_tree(host, &host->facts.repository, fd, &st, false, "the repository", err);
+		if (r < 0)
+			return r;
+	}
+	return protect_repository(host->protect, TAKE_FD(fd), host->repository_path, err);
+}
+
+/* What stays read-only in the workspace, and what must be there for that. */
+static int prepare_protection(struct host *host, const struct spec *spec, int fd, const struct stat *st, bool for_real, struct err *err)
+{
+	struct janitor_identity identity = { .change = host->launched_by_root, .uid = st->st_uid, .gid = st->st_gid };
+
+	host->protect = calloc(1, sizeof(*host->protect));
+	if (!host->protect)
+		return out_of_memory(err);
+	protect_init(host->protect, spec);
+	int r = protect_workspace(host->protect, fd, host->workspace_path, err);
+	if (r < 0 || (r = prepare_repository(host, fd, st, err)) < 0)
+		return r;
+	/* Working trees name their repository, and it names them, by their paths on the host. */
+	host->facts.links_workspace = protect_has_worktrees(host->protect) && workspace_may_be_shown(host->workspace_path);
+	host->facts.protected_count = protect_list(host->protect, host->facts.protected);
+	if (!for_real)
+		return 0;
+	if (host->launched_by_root && st->st_uid != 0)
+		statedir_make_for(st->st_uid, st->st_gid);
+	return janitor_prepare(&host->janitor, host->protect, &host->facts, &identity, err);
+}
+
+static int prepare_workspace(struct host *host, const struct spec *spec, bool for_real, struct err *err)
 {
 	struct stat st;
 
@@ -224,7 +307,9 @@ static int prepare_workspace(struct host *host, const struct spec *spec, struct 
 		return fd;
 	choose_identity(host, &st);
 	remember(&host->facts.workspace, host->workspace_path, &st);
-	return take_root_tree(host, &host->facts.workspace, fd, &st, spec->workspace_read_only, "the workspace", err);
+	host->facts.workspace_lacks_target = lacks_target(spec, fd);
+	int r = take_root_tree(host, &host->facts.workspace, fd, &st, spec->workspace_read_only, "the workspace", err);
+	return r < 0 || spec->workspace_read_only ? r : prepare_protection(host, spec, fd, &st, for_real, err);
 }
 
 static int open_programs_as_root(struct host *host, struct err *err)
@@ -243,26 +328,46 @@ static int open_programs_as_root(struct host *host, struct err *err)
 	return 0;
 }
 
-int host_prepare(struct host *host, const struct spec *spec, bool with_server, struct err *err)
+/* cloche's own records and kept filters must not lie where the agent writes. */
+static int check_state_outside(const struct host *host, const struct spec *spec, struct err *err)
+{
+	const char *named = getenv("XDG_RUNTIME_DIR");
+	char state[PATH_MAX];
+
+	if (!named || named[0] != '/' || !realpath(named, state))
+		return 0;
+	bool within = spec->workspace != SPEC_WORKSPACE_NONE && protected_is_below(state, host->workspace_path);
+	for (size_t i = 0; i < spec->mount_count && !within; i++)
+		within = host->mount_paths[i] && !spec->mounts[i].read_only && protected_is_below(state, host->mount_paths[i]);
+	if (!within)
+		return 0;
+	return err_set(err, ERR_USAGE, EPERM,
+		       "XDG_RUNTIME_DIR='%s' lies in a folder that the sandbox may write to: cloche's own records would be the agent's. "
+		       "Unset it, or name another folder", named);
+}
+
+int host_prepare(struct host *host, const struct spec *spec, bool with_server, bool for_real, struct err *err)
 {
 	int r;
 
-	memset(host, 0, sizeof(*host));
-	init_fds(host);
 	look_at_base(&host->facts);
-	if ((r = find_program(&host->init, "cloche-init", err)) < 0 ||
-	    (with_server && (r = find_program(&host->server, "cloche-mcp", err)) < 0) ||
-	    (r = prepare_workspace(host, spec, err)) < 0 ||
-	    (r = prepare_mounts(host, spec, err)) < 0)
+	if ((r = host_find_program(&host->init, "cloche-init", err)) < 0 ||
+	    (with_server && (r = host_find_program(&host->server, "cloche-mcp", err)) < 0) ||
+	    (r = prepare_workspace(host, spec, for_real, err)) < 0 ||
+	    (r = prepare_mounts(host, spec, err)) < 0 ||
+	    (r = check_state_outside(host, spec, err)) < 0)
 		return r;
 	if (!host->launched_by_root)
 		return 0;
 	r = open_programs_as_root(host, err);
 	if (r < 0)
 		return r;
+	if (for_real)
+		statedir_make_for(host->uid, host->gid);
 	r = userns_become(host->uid, host->gid);
 	if (r < 0)
 		return err_set(err, ERR_SYSTEM, -r,
-			       "root cannot become the unprivileged id %u: %m. Run cloche as an ordinary user", host->uid);
+			       "the machine's root, which you are here, cannot become the unprivileged id %u: %m. Run cloche as an ordinary "
+			       "user, or in a user namespace of one", host->uid);
 	return 0;
 }

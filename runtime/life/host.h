@@ -10,6 +10,8 @@
 #include "runtime/base/attr.h"
 #include "runtime/base/err.h"
 #include "runtime/kern/mountplan.h"
+#include "runtime/life/janitor.h"
+#include "runtime/life/protect.h"
 #include "runtime/spec/spec.h"
 
 /* A program of ours: its path and, when real root launches, a detached read-only view of it. */
@@ -26,12 +28,24 @@ struct host {
 	gid_t gid;
 	bool launched_by_root;
 	struct host_program init, server;
+	struct protect *protect;     /* owned; NULL: nothing is protected */
+	char *repository_path;       /* canonical, of a linked working tree; owned */
+	struct janitor janitor;      /* owned */
 };
 
+/* Nothing is held yet. To be called before everything else. */
+void host_init(struct host *host);
 void host_done(struct host *host);
 
 /*
- * Fills @host for @spec (with the MCP server's program only on demand) and, when the caller is real root, turns this
- * process into the unprivileged identity for good. 0, or -errno with @err filled.
+ * Finds the program @name that belongs to cloche: beside our own executable (a build folder), in ../libexec/cloche of it (an
+ * installed tree), or where configure said. Fills @program->path. 0, or -ENOENT with @err filled.
  */
-int host_prepare(struct host *host, const struct spec *spec, bool with_server, struct err *err) _must_check_;
+int host_find_program(struct host_program *program, const char *name, struct err *err) _must_check_;
+
+/*
+ * Fills @host for @spec (with the MCP server's program only on demand) and, when the caller is real root, turns this
+ * process into the unprivileged identity for good. With @for_real, protected paths that do not exist are occupied from now
+ * on. 0, or -errno with @err filled.
+ */
+int host_prepare(struct host *host, const struct spec *spec, bool with_server, bool for_real, struct err *err) _must_check_;

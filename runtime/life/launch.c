@@ -8,24 +8,33 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
 #include "runtime/base/fdpass.h"
 #include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
+#include "runtime/base/utf8.h"
+#include "runtime/base/wall.h"
 #include "runtime/kern/caps.h"
 #include "runtime/life/child.h"
+#include "runtime/life/userfilter.h"
 #include "runtime/life/userns_diagnose.h"
+#include "runtime/spec/filterform.h"
 
 enum { FILES_FOR_RUN = 32, FILES_FOR_MCP = 512 }; /* the least limits of open files that do */
 
-static const uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
-				   CLONE_NEWCGROUP;
+uint64_t launch_namespaces(void)
+{
+	return CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | (wall_stands(WALL_NETNS) ? CLONE_NEWNET : 0) |
+	       (wall_stands(WALL_IPCNS) ? CLONE_NEWIPC : 0) | (wall_stands(WALL_UTSNS) ? CLONE_NEWUTS : 0) |
+	       (wall_stands(WALL_CGROUPNS) ? CLONE_NEWCGROUP : 0);
+}
 
 static void add_arg(struct launch *l, const char *arg)
 {
@@ -48,6 +57,15 @@ static void add_arg_number(struct launch *l, uint64_t number)
 	add_arg(l, to);
 }
 
+/* Only a build for tests has something to say here. */
+static void add_missing_walls(struct launch *l)
+{
+	if (!wall_missing())
+		return;
+	add_arg(l, "--without");
+	add_arg(l, wall_missing());
+}
+
 static void add_limit(struct launch *l, int resource, rlim_t soft, rlim_t hard)
 {
 	add_arg(l, "--limit");
@@ -57,27 +75,47 @@ static void add_limit(struct launch *l, int resource, rlim_t soft, rlim_t hard)
 }
 
 /*
- * cloche-init [--limit RESOURCE SOFT HARD]… run | mcp SERVER-OPTION…
+ * cloche-init OPTION… run | mcp SERVER-OPTION…       (the options: init/settings.c, docs/protocols.md)
  *
  * The limits are for commands. Processes are counted per user namespace, so init keeps its own, higher limit and can always
- * answer; the memory limit of a single process's data stands in for a real one where no cgroup is available.
+ * answer; init watches over the memory, where no cgroup does. (No RLIMIT_DATA: AddressSanitizer reserves terabytes.)
  */
 static int plan_args(struct launch *l, struct err *err)
 {
 	const struct spec *s = l->spec;
 
 	add_arg(l, "cloche-init");
+	add_missing_walls(l);
+	add_arg(l, "--filter");
+	add_arg(l, s->filter_path ? "own" : s->allow_debug ? "debug" : "default");
 	if (s->pids)
 		add_limit(l, RLIMIT_NPROC, s->pids, s->pids);
-	if (s->memory)
+	if (s->weaker & SPEC_WEAKER_PROC)
+		add_arg(l, "--shared-proc");
+	if (s->memory && (s->weaker & SPEC_WEAKER_PROC)) {
+		/* The processes of a container around us must not be counted: each of ours is limited for itself instead. */
 		add_limit(l, RLIMIT_DATA, s->memory, s->memory);
+	} else if (s->memory) {
+		add_arg(l, "--memory");
+		add_arg_number(l, s->memory);
+	}
 	for (int i = 0; i < RLIM_NLIMITS; i++)
-		if (s->rlimits[i].set)
+		if (s->rlimits[i].set && i != RLIMIT_CORE) /* see step_limits() */
 			add_limit(l, i, s->rlimits[i].soft, s->rlimits[i].hard);
+	if (l->host.facts.views && l->host.facts.shows_repository) {
+		add_arg(l, "--repository");
+		add_arg(l, l->host.facts.repository.path + 1);
+	}
+	for (size_t i = 0; i < l->host.facts.protected_count && l->host.facts.views; i++) {
+		add_arg(l, "--protected");
+		add_arg(l, l->host.facts.protected[i].target);
+	}
 	add_arg(l, l->first ? "run" : "mcp");
-	if (!l->first)
+	if (!l->first) {
+		add_missing_walls(l);
 		for (size_t i = 0; i < s->server_arg_count; i++)
 			add_arg(l, s->server_args[i]);
+	}
 	if (l->init_argc > LAUNCH_INIT_ARGS_MAX)
 		return err_set(err, ERR_USAGE, E2BIG, "too many limits and options for one sandbox");
 	l->init_argv[l->init_argc] = NULL;
@@ -92,7 +130,7 @@ static int check_streams(struct err *err)
 {
 	static const char *const names[] = { "input", "output", "error" };
 
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && wall_stands(WALL_STREAMS); fd++) {
 		struct stat st;
 		int flags = fcntl(fd, F_GETFL);
 
@@ -119,7 +157,7 @@ static int check_files_limit(const struct launch *l, struct err *err)
 		       (unsigned long long) files.rlim_cur, (unsigned long long) needed);
 }
 
-static int prepare(struct launch *l, struct err *err)
+static int prepare(struct launch *l, bool for_real, struct err *err)
 {
 	int r;
 
@@ -128,8 +166,15 @@ static int prepare(struct launch *l, struct err *err)
 	l->proc_fd = userns_open_proc();
 	if (l->proc_fd < 0)
 		return err_set(err, ERR_UNSUPPORTED, -l->proc_fd, "/proc is not a usable procfs: %m. Mount one: mount -t proc proc /proc");
-	if ((r = host_prepare(&l->host, l->spec, !l->first, err)) < 0)
+	if (l->spec->filter_path) {
+		l->filter_fd = userfilter_open(l->spec->filter_path, l->spec->allow_debug, &l->filter_notes, err);
+		if (l->filter_fd < 0)
+			return l->filter_fd;
+	}
+	if ((r = host_prepare(&l->host, l->spec, !l->first, for_real, err)) < 0)
 		return r;
+	if (!l->first) /* a session may be long, and its commands come one after the other */
+		l->host.facts.views = l->views;
 	r = mountplan_build(&l->plan, l->spec, &l->host.facts, err);
 	if (r < 0)
 		return r;
@@ -138,6 +183,9 @@ static int prepare(struct launch *l, struct err *err)
 		return r;
 	env_build(&l->env, l->spec, !l->first);
 	userns_plan(&l->map, l->spec->uid, l->spec->gid, l->host.uid, l->host.gid);
+	r = idhelper_prepare(&l->ids, l->spec, l->host.uid, l->host.gid, err);
+	if (r < 0)
+		return r;
 	r = caps_prepare();
 	if (r < 0)
 		return err_set(err, ERR_SYSTEM, -r, "cannot prepare the capability sets: %m");
@@ -160,11 +208,54 @@ static int await_child(struct launch *l, int report_fd, struct err *err)
 	return child_explain(l, &report, err);
 }
 
+/* Makes the sandbox known to `cloche ps` while the child builds it. Without a place for state it is not known, and runs all the same. */
+static void record(const struct launch *l, pid_t init, struct state *ret)
+{
+	struct state_record record = { .started = (int64_t) time(NULL), .init = init };
+
+	if (l->spec->name)
+		(void) snprintf(record.name, sizeof(record.name), "%s", l->spec->name);
+	memcpy(record.workspace, l->host.workspace_path, sizeof(record.workspace));
+	if (l->first)
+		state_record_command(record.command, (const char *const *) l->first->argv);
+	(void) state_publish(ret, &record, NULL);
+}
+
+/* Has the map of subordinate ids written, when the child waits for it. What made it fail before that, its report tells. */
+static int give_ids(struct launch *l, pid_t pid, struct err *err)
+{
+	char byte = 0;
+	int r = 0;
+
+	l->ids_fd = fd_close(l->ids_fd);
+	if (l->ids.wanted && fd_read_exact(l->ids_ours_fd, &byte, 1) == 0) {
+		r = idhelper_apply(&l->ids, pid, err);
+		if (r == 0)
+			IGNORE_RESULT(fd_write_all(l->ids_ours_fd, &byte, 1));
+	}
+	l->ids_ours_fd = fd_close(l->ids_ours_fd);
+	return r;
+}
+
+/* The child waits on a socket until its map of subordinate ids is written. */
+static int open_ids(struct launch *l, struct err *err)
+{
+	int pair[2];
+
+	if (!l->ids.wanted)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_set(err, ERR_SYSTEM, errno, "cannot make a socket pair: %m");
+	l->ids_ours_fd = pair[0];
+	l->ids_fd = pair[1];
+	return 0;
+}
+
 static int clone_child(struct launch *l, int report_fd, struct sandbox *ret, struct err *err)
 {
 	_cleanup_fd_ int pid_fd = -EBADF; /* made by clone3(2) */
 	struct clone_args args = {
-		.flags = namespaces | CLONE_PIDFD, .pidfd = (uint64_t) (uintptr_t) &pid_fd, .exit_signal = SIGCHLD,
+		.flags = launch_namespaces() | CLONE_PIDFD, .pidfd = (uint64_t) (uintptr_t) &pid_fd, .exit_signal = SIGCHLD,
 	};
 	pid_t pid = sysx_clone3(&args);
 
@@ -172,12 +263,19 @@ static int clone_child(struct launch *l, int report_fd, struct sandbox *ret, str
 		return userns_diagnose(errno, err);
 	if (pid == 0)
 		child_main(l);
+	int r = janitor_begin(&l->host.janitor, err);
+	janitor_watch(&l->host.janitor, pid_fd);
 	l->report_fd = fd_close(l->report_fd);
 	l->control_fd = fd_close(l->control_fd);
-	int r = await_child(l, report_fd, err);
+	record(l, pid, &ret->state);
+	if (r == 0)
+		r = give_ids(l, pid, err);
+	if (r == 0)
+		r = await_child(l, report_fd, err);
 	if (r < 0) {
 		(void) kill(pid, SIGKILL);
 		(void) proc_wait(pid, NULL);
+		state_done(&ret->state);
 		return r;
 	}
 	ret->pid = pid;
@@ -185,13 +283,29 @@ static int clone_child(struct launch *l, int report_fd, struct sandbox *ret, str
 	return 0;
 }
 
+/* What a caller should know about what is protected and what is not. Nobody else is there to tell it to. */
+static void tell_warnings(const struct launch *l)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(3 * PROTECT_WARNINGS_MAX);
+	const char *line = l->host.protect ? buf_cstr(&l->host.protect->warnings) : "";
+
+	/* With names that an agent may have chosen. */
+	for (size_t len; *line; line += len + (line[len] == '\n')) {
+		len = strcspn(line, "\n");
+		utf8_add_printable(&out, line, len);
+		buf_add_char(&out, '\n');
+	}
+	IGNORE_RESULT(fd_write_all(STDERR_FILENO, buf_cstr(&out), out.len));
+}
+
 static int start(struct launch *l, struct sandbox *ret, struct err *err)
 {
 	int report[2], control[2];
-	int r = prepare(l, err);
+	int r = prepare(l, true, err);
 
-	if (r < 0)
+	if (r < 0 || (r = open_ids(l, err)) < 0)
 		return r;
+	tell_warnings(l);
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return err_set(err, ERR_SYSTEM, errno, "cannot make a pipe: %m");
 	_cleanup_fd_ int report_read = report[0];
@@ -209,28 +323,71 @@ static int start(struct launch *l, struct sandbox *ret, struct err *err)
 		return r;
 	/* A change of identity takes root's capabilities, unless the caller's securebits say otherwise. */
 	r = caps_drop_all();
-	if (r < 0)
+	if (r < 0) {
+		state_done(&ret->state);
 		return err_set(err, ERR_SYSTEM, -r, "the supervisor cannot give up its capabilities: %m");
+	}
 	ret->control_fd = TAKE_FD(control_ours);
+	ret->janitor = l->host.janitor;
+	l->host.janitor = (struct janitor) JANITOR_NONE;
 	return 0;
 }
 
-int launch_start(const struct spec *spec, const struct spawnmsg *first, struct sandbox *ret, struct err *err)
+static struct launch *new_launch(const struct spec *spec, const struct spawnmsg *first)
 {
 	struct launch *l = calloc(1, sizeof(*l));
 
 	if (!l)
-		return err_set(err, ERR_SYSTEM, ENOMEM, "out of memory");
+		return NULL;
 	l->spec = spec;
 	l->first = first;
-	l->proc_fd = l->report_fd = l->control_fd = l->supervisor_fd = -EBADF;
-	int r = start(l, ret, err);
+	l->filter_notes = (struct buf) BUF_INIT(FILTERFORM_NOTES_MAX);
+	l->views[0] = l->views[1] = -EBADF;
+	l->proc_fd = l->filter_fd = l->report_fd = l->control_fd = l->supervisor_fd = l->ids_fd = l->ids_ours_fd = -EBADF;
+	l->ids = (struct idhelper) IDHELPER_NONE;
+	host_init(&l->host);
+	return l;
+}
+
+void launch_free(struct launch *l)
+{
+	if (!l)
+		return;
 	(void) fd_close(l->proc_fd);
+	(void) fd_close(l->filter_fd);
+	buf_done(&l->filter_notes);
 	(void) fd_close(l->report_fd);
 	(void) fd_close(l->control_fd);
+	(void) fd_close(l->ids_fd);
+	(void) fd_close(l->ids_ours_fd);
+	idhelper_done(&l->ids);
 	host_done(&l->host);
 	free(l);
+}
+
+int launch_plan(const struct spec *spec, struct launch **ret, struct err *err)
+{
+	struct launch *l = new_launch(spec, NULL);
+
+	if (!l)
+		return err_set(err, ERR_SYSTEM, ENOMEM, "out of memory");
+	int r = prepare(l, false, err);
+	if (r < 0)
+		launch_free(l);
+	else
+		*ret = l;
+	return r;
+}
+
+int launch_start(const struct spec *spec, const struct spawnmsg *first, struct sandbox *ret, struct err *err)
+{
+	struct launch *l = new_launch(spec, first);
+
+	if (!l)
+		return err_set(err, ERR_SYSTEM, ENOMEM, "out of memory");
+	int r = start(l, ret, err);
+	launch_free(l);
 	/* The supervisor holds pipes and sockets of the sandbox: nobody of the same uid shall look into it. */
-	(void) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	IGNORE_RESULT(proc_hide());
 	return r;
 }

@@ -13,11 +13,13 @@
 #include "runtime/kern/userns.h"
 #include "runtime/life/env.h"
 #include "runtime/life/host.h"
+#include "runtime/life/idhelper.h"
 #include "runtime/life/spawnmsg.h"
+#include "runtime/life/state.h"
 #include "runtime/spec/spec.h"
 
 enum {
-	LAUNCH_INIT_ARGS_MAX = 96,
+	LAUNCH_INIT_ARGS_MAX = 96 + 2 * MOUNTPLAN_PROTECTED_MAX,
 	LAUNCH_ARG_TEXT_MAX = 4096,
 };
 
@@ -28,15 +30,21 @@ struct launch {
 	struct host host;
 	struct mountplan plan;
 	struct userns_map map;
+	struct idhelper ids;
 	struct env_block env;
 	const char *init_argv[LAUNCH_INIT_ARGS_MAX + 1];
 	size_t init_argc;
 	char arg_text[LAUNCH_ARG_TEXT_MAX];
 	size_t arg_text_len;
 	int proc_fd;       /* the host's procfs */
+	int views[INITMSG_VIEWS]; /* made by the child: see mountplan_facts.views */
+	int filter_fd;     /* the compiled form of the user's own system-call filter, or -EBADF */
+	struct buf filter_notes; /* what of that filter has no effect: lines that each end in NUL */
 	int report_fd;     /* write end: how the child says which step failed */
 	int control_fd;    /* the child's end of the control socket */
 	int supervisor_fd; /* our end; closed in the child */
+	int ids_fd;        /* the child's end of a socket on which it waits for its ids, or -EBADF when it writes them itself */
+	int ids_ours_fd;   /* our end; closed in the child */
 };
 
 /* A running sandbox as its supervisor holds it. */
@@ -44,9 +52,30 @@ struct sandbox {
 	pid_t pid;      /* of cloche-init, in the caller's PID namespace; to be waited for */
 	int pid_fd;     /* owned */
 	int control_fd; /* owned: messages of initmsg.h; closing it ends the sandbox */
+	struct state state; /* how `cloche ps` finds it */
+	struct janitor janitor; /* what cleans up behind it on the host, if there is anything */
 };
 
-#define SANDBOX_NONE { .pid = -1, .pid_fd = -EBADF, .control_fd = -EBADF }
+#define SANDBOX_NONE { .pid = -1, .pid_fd = -EBADF, .control_fd = -EBADF, .state = STATE_NONE, .janitor = JANITOR_NONE }
+
+/*
+ * Prepares what launch_start() prepares for a server, and stops before anything is made: for telling what a start would do. 0 with
+ * *@ret to be released by launch_free(), or -errno with @err filled. Afterwards the calling process is unprivileged if it was real
+ * root.
+ */
+int launch_plan(const struct spec *spec, struct launch **ret, struct err *err) _must_check_;
+
+void launch_free(struct launch *l);
+
+/* The CLONE_NEW* flags of every start. */
+uint64_t launch_namespaces(void);
+
+static inline void launch_freep(struct launch **l)
+{
+	launch_free(*l);
+}
+
+#define _cleanup_launch_ _cleanup_(launch_freep)
 
 /*
  * Starts a sandbox that runs the command @first or, when that is NULL, the MCP server on our stdin and stdout. On success

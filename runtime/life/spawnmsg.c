@@ -14,6 +14,7 @@ void spawnmsg_done(struct spawnmsg *msg)
 int spawnmsg_make(struct spawnmsg *msg, const char *workdir, char *const *argv, const int *stdio, struct err *err)
 {
 	memcpy(msg->stdio, stdio, sizeof(msg->stdio));
+	msg->argv = argv;
 	int r = initmsg_spawn(&msg->bytes, SPAWNMSG_ID, workdir, (const char *const *) argv);
 	if (r == 0)
 		return 0;

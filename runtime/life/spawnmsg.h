@@ -14,6 +14,7 @@ enum { SPAWNMSG_ID = 1 };
 struct spawnmsg {
 	struct buf bytes;
 	int stdio[INITMSG_SPAWN_FDS];
+	char *const *argv; /* borrowed: what the message says, for people */
 };
 
 void spawnmsg_done(struct spawnmsg *msg);

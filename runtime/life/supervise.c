@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "runtime/base/fdpass.h"
 #include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
+#include "runtime/spec/denial_text.h"
 
 enum { GRACE_MS = 2000 }; /* between asking the server to end and killing the sandbox */
 
@@ -98,6 +100,8 @@ static int finish(struct sandbox *sandbox)
 	(void) sysx_pidfd_send_signal(sandbox->pid_fd, SIGKILL);
 	(void) proc_wait(sandbox->pid, &status);
 	sandbox->pid_fd = fd_close(sandbox->pid_fd);
+	janitor_finish(&sandbox->janitor);
+	state_done(&sandbox->state);
 	return status;
 }
 
@@ -125,6 +129,23 @@ static int explain_refusal(const struct initmsg_refused *refused, const char *wo
 	return err_set(err, ERR_NOT_EXEC, errnum, "'%s' cannot be executed inside the sandbox: %m", command);
 }
 
+static void tell_memory(const struct initmsg_exited *exited, const char *command)
+{
+	if (exited->killed == INITMSG_KILLED_MEMORY)
+		(void) dprintf(STDERR_FILENO,
+			       "cloche: '%s' was killed for its memory: it used %llu MiB of %llu MiB. Allow more with --memory\n", command,
+			       (unsigned long long) exited->memory_kib / 1024, (unsigned long long) exited->memory_limit_kib / 1024);
+}
+
+/* What the filter refused to a command that failed, perhaps for this reason. */
+static void tell_denials(const struct initmsg_exited *exited)
+{
+	_cleanup_buf_ struct buf lines = BUF_INIT(DENIAL_TEXT_MAX);
+
+	if (exited->wait_status != 0 && denial_text(&lines, &exited->denials, "cloche: denied by the sandbox: ", "\n") > 0)
+		IGNORE_RESULT(fd_write_all(STDERR_FILENO, buf_cstr(&lines), lines.len)); /* nobody else to tell */
+}
+
 /* Takes one message of init. Returns true when the command is over, with *@ret its exit status or -errno. */
 static bool take_message(struct sandbox *sandbox, const char *workdir, const char *command, int *ret, struct err *err)
 {
@@ -137,6 +158,8 @@ static bool take_message(struct sandbox *sandbox, const char *workdir, const cha
 	ssize_t n = fdpass_recv(sandbox->control_fd, &msg, sizeof(msg), NULL, 0, &nfds);
 
 	if (n == (ssize_t) sizeof(msg.exited) && msg.head.type == INITMSG_EXITED) {
+		tell_memory(&msg.exited, command);
+		tell_denials(&msg.exited);
 		*ret = proc_exit_status(msg.exited.wait_status);
 		return true;
 	}
@@ -175,6 +198,7 @@ int supervise_run(struct sandbox *sandbox, const char *workdir, const char *comm
 	_cleanup_fd_ int signals = open_signals(err);
 	int r = signals;
 
+	state_sweep_some(&sandbox->state);
 	if (r >= 0) {
 		struct watch w = { .sandbox = sandbox, .signal_fd = signals, .timeout_ms = -1 };
 		r = watch_command(&w, workdir, command, err);
@@ -189,6 +213,7 @@ int supervise_mcp(struct sandbox *sandbox, struct err *err)
 	struct watch w = { .sandbox = sandbox, .signal_fd = signals, .timeout_ms = -1 };
 	bool over = signals < 0;
 
+	state_sweep_some(&sandbox->state);
 	while (!over) {
 		int signo = 0, ignored;
 

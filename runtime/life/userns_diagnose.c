@@ -7,8 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "runtime/base/fd.h"
 
@@ -49,22 +52,21 @@ static const struct {
 	  "mount namespaces are switched off (user.max_mnt_namespaces is 0). Switch them on: sysctl -w user.max_mnt_namespaces=15000" },
 };
 
-#define APPARMOR_REPAIR                                                                                                \
-	"Give cloche a profile: write `profile cloche /path/to/cloche flags=(unconfined) { userns, }` into "             \
-	"/etc/apparmor.d/cloche and load it with apparmor_parser -r, or switch the restriction off: sysctl -w "          \
-	"kernel.apparmor_restrict_unprivileged_userns=0"
-
-static bool restricted_by_apparmor(void)
+bool userns_diagnose_apparmor(void)
 {
 	return sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1");
 }
 
 int userns_diagnose_powerless(const char *what, int errnum, struct err *err)
 {
-	if (restricted_by_apparmor())
+	if (userns_diagnose_apparmor())
 		return err_set(err, ERR_UNSUPPORTED, errnum,
-			       "the sandbox cannot %s: AppArmor lets user namespaces be made but gives no rights in them. " APPARMOR_REPAIR,
+			       "the sandbox cannot %s: AppArmor lets user namespaces be made but gives no rights in them. " USERNS_APPARMOR_REPAIR,
 			       what);
+	if (geteuid() == 0 && errnum == EPERM && prctl(PR_CAPBSET_READ, CAP_SETFCAP, 0, 0, 0) == 0)
+		return err_set(err, ERR_UNSUPPORTED, errnum,
+			       "the sandbox cannot %s: %m. You are root of a container that has taken CAP_SETFCAP from its root, without which "
+			       "the kernel maps no root. Run cloche as an ordinary user of the container (Docker, Podman: --user 1000)", what);
 	return err_set(err, ERR_UNSUPPORTED, errnum,
 		       "the sandbox cannot %s: %m. A security module of this host (SELinux, AppArmor, a container's) forbids what a user "
 		       "namespace normally allows; its log (dmesg, journalctl) names the rule", what);
@@ -98,9 +100,9 @@ int userns_diagnose(int errnum, struct err *err)
 			return err_set(err, ERR_UNSUPPORTED, errnum,
 				       "the sandbox's namespaces cannot be made: this kernel is too old, or built without namespaces. cloche "
 				       "needs Linux 5.12 or later");
-		if (restricted_by_apparmor())
+		if (userns_diagnose_apparmor())
 			return err_set(err, ERR_UNSUPPORTED, errnum,
-				       "the sandbox's namespaces cannot be made: AppArmor forbids it. " APPARMOR_REPAIR);
+				       "the sandbox's namespaces cannot be made: AppArmor forbids it. " USERNS_APPARMOR_REPAIR);
 		return err_set(err, ERR_UNSUPPORTED, errnum,
 			       "the sandbox's namespaces cannot be made: permission denied. Either this is a chroot (the kernel makes no user "
 			       "namespaces in one: use pivot_root), or a security module forbids it; its log (dmesg, journalctl) tells");

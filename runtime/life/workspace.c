@@ -108,6 +108,18 @@ static int check_place(const struct spec *spec, const char *path, struct err *er
 	return 0;
 }
 
+bool workspace_may_be_shown(const char *path)
+{
+	/* Folders that a sandbox shows from the host, or leads elsewhere: no name can be made in them. */
+	static const char *const taken[] = { "/usr", "/var/tmp", SPEC_WORKSPACE };
+	bool is_home = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(taken); i++)
+		if (is_or_below(path, taken[i]))
+			return false;
+	return strcmp(path, "/") != 0 && !is_system_folder(path) && !holds_callers_home(path, &is_home);
+}
+
 int workspace_path_of(int fd, char path[static SPEC_PATH_MAX])
 {
 	char link[64];

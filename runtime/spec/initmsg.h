@@ -23,6 +23,9 @@
 enum {
 	INITMSG_CONTROL_FD = 3, /* in cloche-init: the socket to the supervisor */
 	INITMSG_PROGRAM_FD = 4, /* in cloche-init: the program cloche-mcp, when it is to be served */
+	INITMSG_FILTER_FD = 5,  /* in cloche-init: a filter for commands (filterform.h), when it is not a built-in one */
+	INITMSG_VIEW_FD = 6,    /* in cloche-init: read-only views of the workspace and (7) the repository (init/reprotect.h) */
+	INITMSG_VIEWS = 2,
 	INITMSG_SERVER_FD = 3,  /* in cloche-mcp: the socket to cloche-init */
 };
 
@@ -42,6 +45,7 @@ enum {
 	INITMSG_STRING_MAX = 131072,   /* one string with its NUL: the kernel's MAX_ARG_STRLEN */
 	INITMSG_COMMANDS_MAX = 64,     /* commands alive at once */
 	INITMSG_SPAWN_FDS = 3,
+	INITMSG_DENIALS_MAX = 8,       /* kinds of refused system calls that are told of one command */
 };
 
 struct initmsg_head {
@@ -85,14 +89,37 @@ struct initmsg_refused {
 	uint32_t errnum; /* positive errno */
 };
 
+enum initmsg_killed {
+	INITMSG_NOT_KILLED,
+	INITMSG_KILLED_ON_REQUEST, /* by a KILL */
+	INITMSG_KILLED_MEMORY,     /* by init: the commands together used more than the sandbox may, and this one the most */
+};
+
+/* One kind of system call that the filter refused. */
+struct initmsg_denial {
+	uint32_t nr;     /* of the call, on this architecture */
+	uint32_t errnum; /* positive: what it was answered */
+	uint32_t times;  /* stays at UINT32_MAX */
+};
+
+/* All that were refused to one command, however many. */
+struct initmsg_denials {
+	uint32_t kinds;  /* rows in use */
+	uint32_t others; /* refusals of kinds for which no row was left; stays at UINT32_MAX */
+	struct initmsg_denial rows[INITMSG_DENIALS_MAX]; /* in the order of their first time */
+};
+
 struct initmsg_exited {
 	struct initmsg_head head;
 	int32_t wait_status;    /* as of waitpid(2): use WIFEXITED() and friends */
-	uint32_t killed;        /* 1 when it ended because of a KILL request */
+	uint32_t killed;        /* enum initmsg_killed */
 	uint64_t wall_us;       /* microseconds between start and end */
 	uint64_t cpu_user_us;   /* of all its processes that were waited for */
 	uint64_t cpu_system_us;
 	uint64_t max_rss_kib;   /* of its largest process */
+	uint64_t memory_kib;    /* the most that init found all its processes to use when it looked; 0: it did not look */
+	uint64_t memory_limit_kib; /* what all commands together may use; 0: not limited by init */
+	struct initmsg_denials denials;
 };
 
 /*

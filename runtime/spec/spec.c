@@ -26,6 +26,7 @@ void spec_init(struct spec *spec)
 	spec->tmp_size = GIB;
 	spec->home_size = GIB;
 	spec->shm_size = 256 * MIB;
+	spec->workspace_size = GIB;
 	spec->uid = SPEC_DEFAULT_UID;
 	spec->gid = SPEC_DEFAULT_UID;
 	spec->hostname = "cloche";
@@ -46,6 +47,18 @@ void spec_done(struct spec *spec)
 	spec->owned_count = 0;
 }
 
+const char *spec_limit_name(int resource)
+{
+	static const char *const names[RLIM_NLIMITS] = {
+		[RLIMIT_AS] = "as", [RLIMIT_CORE] = "core", [RLIMIT_CPU] = "cpu", [RLIMIT_DATA] = "data", [RLIMIT_FSIZE] = "fsize",
+		[RLIMIT_LOCKS] = "locks", [RLIMIT_MEMLOCK] = "memlock", [RLIMIT_MSGQUEUE] = "msgqueue", [RLIMIT_NICE] = "nice",
+		[RLIMIT_NOFILE] = "nofile", [RLIMIT_NPROC] = "nproc", [RLIMIT_RSS] = "rss", [RLIMIT_RTPRIO] = "rtprio",
+		[RLIMIT_RTTIME] = "rttime", [RLIMIT_SIGPENDING] = "sigpending", [RLIMIT_STACK] = "stack",
+	};
+
+	return resource >= 0 && resource < RLIM_NLIMITS ? names[resource] : NULL;
+}
+
 int spec_own(struct spec *spec, char *memory)
 {
 	if (spec->owned_count >= ARRAY_LEN(spec->owned)) {
@@ -56,8 +69,26 @@ int spec_own(struct spec *spec, char *memory)
 	return 0;
 }
 
+void spec_settle_mounts(struct spec *spec)
+{
+	spec->mounts_settled = spec->mount_count;
+}
+
+static void give_way(struct spec *spec, const char *target)
+{
+	for (size_t i = 0; i < spec->mounts_settled; i++) {
+		if (strcmp(spec->mounts[i].target, target) != 0)
+			continue;
+		spec->mount_count--;
+		spec->mounts_settled--;
+		memmove(&spec->mounts[i], &spec->mounts[i + 1], (spec->mount_count - i) * sizeof(spec->mounts[0]));
+		return;
+	}
+}
+
 int spec_add_mount(struct spec *spec, const struct spec_mount *mount, struct err *err)
 {
+	give_way(spec, mount->target);
 	if (spec->mount_count >= ARRAY_LEN(spec->mounts))
 		return err_set(err, ERR_USAGE, ENOSPC, "too many mounts: at most %d of -v, --mount and --tmpfs together",
 			       SPEC_MOUNTS_MAX);

@@ -22,6 +22,7 @@ enum {
 	SPEC_PATH_MAX = 4096,
 	SPEC_NAME_MAX = 63,
 	SPEC_SERVER_ARGS_MAX = 16,
+	SPEC_PROTECT_MAX = 64,
 };
 
 /* The most that a caller may set for the server: `cloche mcp` checks it in words, cloche-mcp once more. */
@@ -53,6 +54,20 @@ enum spec_workspace {
 	SPEC_WORKSPACE_NONE, /* an empty tmpfs */
 };
 
+/* Which ids exist inside, beside uid and gid (--userns). */
+enum spec_userns {
+	SPEC_USERNS_SINGLE, /* none */
+	SPEC_USERNS_SUBID,  /* the caller's subordinate ids, of /etc/subuid and /etc/subgid */
+	SPEC_USERNS_AUTO,   /* the subordinate ids where they can be had, else none */
+};
+
+/* Layers that may be replaced by something weaker when this host cannot give them (--allow-weaker); bits. */
+enum spec_weaker {
+	SPEC_WEAKER_PROC = 1 << 0,     /* the /proc of the container around us instead of one of our own */
+	SPEC_WEAKER_ROOT = 1 << 1,     /* chroot(2) instead of pivot_root(2): the host's root stays mounted, out of reach */
+	SPEC_WEAKER_HOSTNAME = 1 << 2, /* the host's name instead of one of our own */
+};
+
 struct spec_rlimit {
 	bool set;
 	rlim_t soft, hard;
@@ -63,16 +78,28 @@ struct spec {
 	enum spec_workspace workspace;
 	const char *workspace_path;
 	bool workspace_read_only;
+	bool workspace_in_memory; /* asked for; it becomes SPEC_WORKSPACE_NONE, unless a folder was named */
 	bool allow_home; /* the home directory may be the workspace */
+	const char *protect[SPEC_PROTECT_MAX]; /* what is protected beside the list (spec/protected.h), relative to the workspace */
+	size_t protect_count;
+	const char *unprotect[SPEC_PROTECT_MAX]; /* what is not, with all below it */
+	size_t unprotect_count;
+	bool unprotect_all;
 
 	struct spec_mount mounts[SPEC_MOUNTS_MAX];
 	size_t mount_count;
+	size_t mounts_settled; /* of them, those that a later one at the same target replaces: see spec_settle_mounts() */
 	uint64_t tmp_size, home_size, shm_size; /* bytes */
+	uint64_t workspace_size;                /* of one in memory */
+	bool tmp_no_exec, home_no_exec, shm_no_exec;
 
 	uid_t uid; /* inside */
 	gid_t gid;
+	enum spec_userns userns;
+	unsigned int allow_weaker; /* enum spec_weaker: what the caller accepts */
+	unsigned int weaker;       /* of these, what this host cannot give (runtime/life/graded.h) */
 	const char *hostname;
-	const char *name; /* --name, or NULL. For people who look at the process list: nothing reads it */
+	const char *name; /* --name, or NULL: for `cloche ps` and `cloche kill` */
 	const char *workdir; /* inside, absolute */
 
 	const char *env[SPEC_ENV_MAX]; /* "NAME=value" of -e and --env-file */
@@ -85,6 +112,9 @@ struct spec {
 	uint64_t pids;       /* processes and threads, 0 = unlimited */
 	struct spec_rlimit rlimits[RLIM_NLIMITS];
 
+	const char *filter_path; /* of a system-call filter of the user's, or NULL: the built-in one */
+	bool allow_debug;        /* debuggers may trace inside one command */
+
 	const char *server_args[SPEC_SERVER_ARGS_MAX]; /* options for cloche-mcp, from the contract's environment variables */
 	size_t server_arg_count;
 };
@@ -93,11 +123,19 @@ void spec_init(struct spec *spec);
 void spec_done(struct spec *spec);
 #define _cleanup_spec_ _cleanup_(spec_done)
 
+/* The name of a resource limit, RLIMIT_*, as --ulimit has it; NULL for what has none. */
+const char *spec_limit_name(int resource);
+
 /* Keeps @memory (from malloc) until spec_done(). -ENOSPC when there are too many, then @memory is released. */
 int spec_own(struct spec *spec, char *memory) _must_check_;
 
-/* Adds a mount. -ENOSPC when there are too many, -EEXIST when its target has one already; @err is filled. */
+/*
+ * Adds a mount. -ENOSPC when there are too many, -EEXIST when its target has one already; @err is filled. One that was there
+ * before spec_settle_mounts() gives way instead: flags go before what a profile said.
+ */
 int spec_add_mount(struct spec *spec, const struct spec_mount *mount, struct err *err) _must_check_;
+
+void spec_settle_mounts(struct spec *spec);
 
 /* Sets "NAME=value"; a later one replaces an earlier one of the same name. */
 int spec_add_env(struct spec *spec, const char *assignment, struct err *err) _must_check_;

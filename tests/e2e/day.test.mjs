@@ -43,6 +43,8 @@ function needs(t, ...tools) {
 
 test('an agent\'s day', async (t) => {
   const dir = makeWorkspace(t);
+  const hasGit = ['/usr/local/bin/git', '/usr/bin/git', '/bin/git'].some((file) => existsSync(file));
+  if (hasGit) execFileSync('git', ['init', '-q', dir]); // inside it cannot be made: its settings and hooks are protected
   const client = await connect(t, dir);
 
   await t.test('write, run, see the failure, mend, run again', async (t) => {
@@ -69,7 +71,9 @@ test('an agent\'s day', async (t) => {
 
   await t.test('version control, with a clone', async (t) => {
     if (!needs(t, 'git')) return;
-    await bash(client, 'git init -q && printf "__pycache__/\\n" >.gitignore && git add -A && git commit -q -m "Fibonacci numbers"');
+    await bad(client, 'write_file', { filepath: '.git/hooks/pre-commit', content: '#!/bin/sh\n' }, 'protected path');
+    await good(client, 'run_bash', { command: 'git config core.fsmonitor evil' }, 'protected paths');
+    await bash(client, 'printf "__pycache__/\\n" >.gitignore && git add -A && git commit -q -m "Fibonacci numbers"');
     contains(await bash(client, 'git log --oneline && git status --short'), 'Fibonacci numbers');
     await bash(client, 'git clone -q . /tmp/copy && cd /tmp/copy && git log -1 --format=%an | grep -qx agent');
     contains(execFileSync('git', ['-c', 'safe.directory=*', '-C', dir, 'log', '--format=%an %s'], { encoding: 'utf8' }), 'agent Fibonacci numbers');

@@ -158,11 +158,21 @@ test('hostile commands', async (t) => {
     await good(client, 'run_bash', { command: 'ulimit -n $(ulimit -Hn); python3 -c "import os\nwhile True: os.dup(0)" 2>&1 | tail -1' });
     await alive();
   });
-  await t.test('memory: a command that takes more than it may', async () => {
-    const text = await good(client, 'run_bash', { command: 'head -c 1G /dev/zero | tail | wc -c; dd if=/dev/zero of=/dev/null bs=1G count=1', timeout: 60 });
-    contains(text, /memory|[Cc]annot allocate/);
-    await alive();
-  });
+  for (const [what, command] of [
+    ['private', 'head -c 2G /dev/zero | tail | wc -c'],
+    ['in one piece', 'dd if=/dev/zero of=/dev/null bs=1G count=100'],
+    ['shared by processes', 'python3 -c "import mmap, os\nm = mmap.mmap(-1, 1 << 30)\nfor i in range(3): os.fork()\nfor o in range(0, 1 << 30, 4096): m[o] = 1"'],
+    ['in many small processes', 'for i in $(seq 40); do python3 -c "x = bytearray(30 << 20); import time; time.sleep(20)" & done; wait'],
+    ['hidden from debuggers', 'python3 -c "import ctypes\nctypes.CDLL(None).prctl(4, 0)\nx = bytearray(1 << 30)\nimport time; time.sleep(20)"'],
+  ])
+    await t.test(`memory: a command that takes more than it may, ${what}`, async () => {
+      const other = client.call('run_bash', { command: 'sleep 1; echo unharmed' });
+      const { text, isError } = await client.call('run_bash', { command, timeout: 60 });
+      assert.ok(isError, text);
+      contains(text, /was killed for its memory: it used \d+ MiB, and all commands of this sandbox together may use 256 MiB/);
+      contains((await other).text, 'unharmed');
+      await alive();
+    });
   await t.test('a full /dev/shm', async () => {
     const text = await good(client, 'run_bash', { command: 'head -c 64M /dev/zero >/dev/shm/x; rm /dev/shm/x' });
     contains(text, 'No space left');

@@ -107,7 +107,7 @@ test('write_file', async (t) => {
     await good(client, 'write_file', { filepath: 'n.txt', content: 'x' });
     assert.equal(get('n.txt.tmp'), 'mine');
     await good(client, 'write_file', { filepath: 'n'.repeat(255), content: 'x' });
-    assert.deepEqual(readdirSync(dir).filter((name) => name.startsWith('.')), []);
+    assert.deepEqual(readdirSync(dir).filter((name) => name.startsWith('.cloche-tmp')), []);
   });
   await t.test('an empty file', async () => {
     await good(client, 'write_file', { filepath: 'nothing', content: '' }, 'Successfully wrote 0 bytes');
@@ -121,7 +121,7 @@ test('list_directory', async (t) => {
 
   await t.test('an empty workspace', () => good(client, 'list_directory', {}, 'Directory is empty'));
   await t.test('folders first, sorted, without what is not the agent\'s business', async () => {
-    for (const name of ['b', 'a', '.git', '__pycache__', '.venv']) mkdirSync(join(dir, name));
+    for (const name of ['b', 'a', '.git', '__pycache__', '.venv']) mkdirSync(join(dir, name), { recursive: true }); // .git is occupied
     for (const name of ['z.txt', 'Y.txt', '.hidden']) writeFileSync(join(dir, name), '');
     symlinkSync('a', join(dir, 'to-a'));
     symlinkSync('nowhere', join(dir, 'dangling'));

@@ -3,33 +3,27 @@
  *
  *     compiler PROFILE...      the profiles to sweep, beside the ones that are written here
  *
- * The sweep evaluates each program in the simulator for every number of a call and many arguments (all masks and
- * values of the profile, one more and one less, with and without a high half) and compares it with the rules
- * applied one by one.
+ * The sweep (sweep.h) evaluates each program, in both forms and for every architecture, in the simulator for every number of a
+ * call and many arguments, and compares it with the rules applied one by one.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/audit.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/base/attr.h"
-#include "runtime/base/fd.h"
+#include "runtime/compile/filter_code.h"
 #include "tests/filter/bpf_sim.h"
+#include "tests/filter/sweep.h"
 #include "tests/harness/tap.h"
-#include "tools/build/filter_code.h"
 #include "tools/build/filter_profile.h"
 
-enum { NR_LAST = 1100, VALUES_MAX = 512, X32 = 0x40000000 };
-
 static struct filter_profile profile;
-static struct sock_filter prog[BPF_MAXINSNS];
+static struct sock_filter prog[BPF_MAXINSNS], notify_prog[BPF_MAXINSNS];
 
 #define HEAD                                                                                                           \
 	"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"defaultErrnoRet\":38,"                                                \
-	"\"architectures\":[\"SCMP_ARCH_X86_64\",\"SCMP_ARCH_AARCH64\"],\"syscalls\":["
+	"\"architectures\":[\"SCMP_ARCH_X86_64\",\"SCMP_ARCH_AARCH64\",\"SCMP_ARCH_ARM\",\"SCMP_ARCH_RISCV64\"],\"syscalls\":["
 #define ALLOW(name) "{\"names\":[\"" name "\"],\"action\":\"SCMP_ACT_ALLOW\"}"
 #define ALLOW_IF(name, arg)                                                                                            \
 	"{\"names\":[\"" name "\"],\"action\":\"SCMP_ACT_ALLOW\",\"args\":[" arg "]}"
@@ -75,6 +69,9 @@ static const struct {
 	{ "a denial that pretends success",
 	  HEAD "{\"names\":[\"read\"],\"action\":\"SCMP_ACT_ERRNO\",\"errnoRet\":0,\"comment\":\"x\"}" TAIL,
 	  "errno of 0" },
+	{ "a denial that pretends success under a condition",
+	  HEAD "{\"names\":[\"read\"],\"action\":\"SCMP_ACT_ERRNO\",\"errnoRet\":0,\"comment\":\"x\",\"args\":[" ARG(0, 1, 1) "]}" TAIL,
+	  NULL },
 	{ "an errno that does not exist",
 	  HEAD "{\"names\":[\"read\"],\"action\":\"SCMP_ACT_ERRNO\",\"errnoRet\":134,\"comment\":\"x\"}" TAIL,
 	  "from 0 to 133" },
@@ -88,6 +85,8 @@ static const struct {
 	{ "a comparison of 64 bits",
 	  HEAD ALLOW_IF("read", "{\"index\":0,\"value\":1,\"valueTwo\":0,\"op\":\"SCMP_CMP_EQ\"}") TAIL,
 	  "all 64 bits" },
+	{ "a comparison with NULL",
+	  HEAD ALLOW_IF("read", "{\"index\":0,\"value\":0,\"valueTwo\":0,\"op\":\"SCMP_CMP_EQ\"}") TAIL, NULL },
 	{ "a mask of 33 bits", HEAD ALLOW_IF("read", ARG(0, 4294967296, 0)) TAIL, "from 0 to 4294967295" },
 	{ "a negative mask", HEAD ALLOW_IF("read", ARG(0, -1, 0)) TAIL, "from 0 to 4294967295" },
 	{ "a mask of nothing", HEAD ALLOW_IF("read", ARG(0, 0, 0)) TAIL, "compares nothing" },
@@ -120,130 +119,51 @@ static const struct {
 			ARG(5, 4294967295, 4294967295)) TAIL },
 };
 
-/* What the rules say, read one by one: the meaning of a profile, as filter_profile.h defines it. */
-static uint32_t expected(const struct filter_profile *p, const struct seccomp_data *data)
-{
-	uint32_t nr = (uint32_t) data->nr;
-
-	if (data->arch != p->arch->audit)
-		return SECCOMP_RET_KILL_PROCESS;
-	if (p->arch->has_x32 && nr >= X32 && nr != UINT32_MAX)
-		return SECCOMP_RET_KILL_PROCESS;
-	for (unsigned int i = 0; i < p->ncalls; i++) {
-		if (p->call[i].nr != nr)
-			continue;
-		for (unsigned int j = 0; j < p->call[i].nrules; j++) {
-			const struct filter_rule *rule = &p->call[i].rule[j];
-			bool holds = true;
-
-			for (unsigned int k = 0; k < rule->ncond; k++)
-				if ((data->args[rule->cond[k].arg] & rule->cond[k].mask) != rule->cond[k].value)
-					holds = false;
-			if (holds)
-				return rule->action;
-		}
-	}
-	return p->default_action;
-}
-
-struct values {
-	uint64_t v[VALUES_MAX];
-	size_t n;
+struct programs {
+	size_t len;
+	size_t notify_len;
 };
 
-static void add_value(struct values *vs, uint64_t v)
+/* The form with a listener answers as the plain one, but where a rule refuses with an errno that is explained. */
+static uint32_t as_notified(uint32_t action, const struct seccomp_data *data)
 {
-	for (size_t i = 0; i < vs->n; i++)
-		if (vs->v[i] == v)
-			return;
-	if (vs->n < VALUES_MAX)
-		vs->v[vs->n++] = v;
+	bool explained = action == (SECCOMP_RET_ERRNO | EPERM) || action == (SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	struct filter_profile *p = &profile;
+	uint32_t default_action = p->default_action;
+
+	/* The same action as a default is not a rule's: asked again with a default that no rule has. */
+	p->default_action = SECCOMP_RET_LOG;
+	bool by_rule = sweep_expected(p, data) != SECCOMP_RET_LOG;
+	p->default_action = default_action;
+	return explained && by_rule ? SECCOMP_RET_USER_NOTIF : action;
 }
 
-/* What is worth trying as argument @arg of @call. */
-static void collect(const struct filter_call *call, uint32_t arg, struct values *vs)
+static bool check(const struct seccomp_data *data, void *userdata)
 {
-	vs->n = 0;
-	add_value(vs, 0);
-	add_value(vs, UINT64_MAX);
-	for (unsigned int j = 0; j < call->nrules; j++) {
-		for (unsigned int k = 0; k < call->rule[j].ncond; k++) {
-			const struct filter_cond *c = &call->rule[j].cond[k];
+	const struct programs *programs = userdata;
+	uint32_t got = 0, got_notify = 0;
+	uint32_t want = sweep_expected(&profile, data);
 
-			if (c->arg != arg)
-				continue;
-			add_value(vs, c->value);
-			add_value(vs, c->value + 1U);
-			add_value(vs, c->value - 1U);
-			add_value(vs, c->value | 1ULL << 32);
-			add_value(vs, c->mask);
-			add_value(vs, (uint64_t) c->value << 32);
-			add_value(vs, c->value | (uint32_t) ~c->mask);
-			for (uint32_t bit = 1; bit != 0 && c->mask != UINT32_MAX; bit <<= 1)
-				if (c->mask & bit)
-					add_value(vs, c->value ^ bit);
-		}
-	}
-}
-
-/* Compares the program's verdict with the rules'. The number of differences, told to people for the first one. */
-static unsigned int compare(size_t len, const struct seccomp_data *data)
-{
-	uint32_t got = 0;
-	uint32_t want = expected(&profile, data);
-
-	if (bpf_sim_run(prog, len, data, &got) >= 0 && got == want)
-		return 0;
-	printf("# call %d of 0x%x, arguments 0x%llx 0x%llx 0x%llx 0x%llx: 0x%x, the rules say 0x%x\n", data->nr,
-	       data->arch, data->args[0], data->args[1], data->args[2], data->args[3], got, want);
-	return 1;
-}
-
-/* All combinations of values for the arguments that @call looks at. */
-static unsigned int sweep_call(size_t len, const struct filter_call *call, struct seccomp_data *data, uint32_t arg,
-			       unsigned long *tried)
-{
-	struct values vs;
-	unsigned int wrong = 0;
-
-	if (arg == 6) {
-		++*tried;
-		return compare(len, data);
-	}
-	collect(call, arg, &vs);
-	for (size_t i = 0; i < vs.n && wrong < 5; i++) {
-		data->args[arg] = vs.v[i];
-		wrong += sweep_call(len, call, data, arg + 1, tried);
-		if (vs.n == 2) /* not looked at: one filler, another one for each call */
-			break;
-	}
-	return wrong;
+	if (bpf_sim_run(prog, programs->len, data, &got) >= 0 && got == want &&
+	    (programs->notify_len == 0 || (bpf_sim_run(notify_prog, programs->notify_len, data, &got_notify) >= 0 &&
+					   got_notify == as_notified(want, data))))
+		return true;
+	printf("# call %d of 0x%x, arguments 0x%llx 0x%llx 0x%llx 0x%llx: 0x%x and 0x%x, the rules say 0x%x\n", data->nr, data->arch,
+	       data->args[0], data->args[1], data->args[2], data->args[3], got, got_notify, want);
+	return false;
 }
 
 static void sweep(struct tap *t, const char *what, size_t len)
 {
-	static const uint32_t far[] = { X32 - 1, X32, X32 | 1, X32 | 59, INT32_MAX, 1U << 31, 0xfffffffe, UINT32_MAX };
-	unsigned int wrong = 0;
+	const struct filter_profile *profiles[] = { &profile };
+	struct programs programs = { .len = len };
 	unsigned long tried = 0;
+	int n = filter_compile(&profile, true, notify_prog, ARRAY_LEN(notify_prog));
 
-	for (uint32_t i = 0; i <= NR_LAST + ARRAY_LEN(far); i++) {
-		uint32_t nr = i <= NR_LAST ? i : far[i - NR_LAST - 1];
-		struct seccomp_data data = { .nr = (int) nr, .arch = profile.arch->audit };
-
-		for (unsigned int a = 0; a < 6; a++)
-			data.args[a] = 0x0123456789abcdefULL * (nr + a);
-		wrong += compare(len, &data);
-		data.arch = AUDIT_ARCH_I386;
-		wrong += compare(len, &data);
-		tried += 2;
-	}
-	for (unsigned int i = 0; i < profile.ncalls && wrong < 5; i++) {
-		struct seccomp_data data = { .nr = (int) profile.call[i].nr, .arch = profile.arch->audit };
-
-		wrong += sweep_call(len, &profile.call[i], &data, 0, &tried);
-	}
-	tap_ok(t, wrong == 0, "%s: %u calls in %zu instructions mean what the rules say, tried %lu times", what,
-	       profile.ncalls, len, tried);
+	programs.notify_len = n > 0 ? (size_t) n : 0;
+	unsigned int wrong = sweep_calls(profiles, 1, check, &programs, &tried);
+	tap_ok(t, wrong == 0 && n > 0, "%s for %s: %u calls in %zu instructions mean what the rules say, tried %lu times", what,
+	       profile.arch->name, profile.ncalls, len, tried);
 }
 
 static void test_reading(struct tap *t, const struct filter_arch *arch)
@@ -260,23 +180,30 @@ static void test_reading(struct tap *t, const struct filter_arch *arch)
 	}
 }
 
-static void test_program(struct tap *t, const struct filter_arch *arch, const char *what, const char *text, size_t size)
+static void test_compiled(struct tap *t, const char *what)
 {
-	struct err err = { 0 };
-	int r = filter_profile_parse(text, size, arch, &profile, &err);
+	int r = filter_compile(&profile, false, prog, ARRAY_LEN(prog));
 
-	if (r == 0)
-		r = filter_compile(&profile, prog, ARRAY_LEN(prog));
 	if (r < 0) {
-		tap_ok(t, false, "%s for %s is compiled: %s", what, arch->name, err.text);
+		tap_ok(t, false, "%s for %s is compiled", what, profile.arch->name);
 		return;
 	}
 
-	int again = filter_compile(&profile, prog, (size_t) r - 1);
+	int again = filter_compile(&profile, false, prog, (size_t) r - 1);
 
-	tap_ok(t, again == -E2BIG, "%s for %s does not fit into %d instructions", what, arch->name, r - 1);
-	r = filter_compile(&profile, prog, ARRAY_LEN(prog));
+	tap_ok(t, again == -E2BIG, "%s for %s does not fit into %d instructions", what, profile.arch->name, r - 1);
+	r = filter_compile(&profile, false, prog, ARRAY_LEN(prog));
 	sweep(t, what, (size_t) r);
+}
+
+static void test_shape(struct tap *t, const struct filter_arch *arch, const char *what, const char *text)
+{
+	struct err err = { 0 };
+
+	if (filter_profile_parse(text, strlen(text), arch, &profile, &err) < 0)
+		tap_ok(t, false, "%s for %s is read: %s", what, arch->name, err.text);
+	else
+		test_compiled(t, what);
 }
 
 /* @n calls, one every second number, with verdicts and conditions of their own: nothing can be merged. */
@@ -295,7 +222,7 @@ static void make_large(const struct filter_arch *arch, unsigned int n)
 			c->rule[0] = (struct filter_rule) {
 				.action = SECCOMP_RET_ERRNO | EPERM,
 				.ncond = 2,
-				.cond = { { 0, 0xff, i & 0xff }, { 1, UINT32_MAX, i } },
+				.cond = { { FILTER_MASKED_EQ, 0, 0xff, i & 0xff }, { FILTER_MASKED_EQ, 1, UINT32_MAX, i } },
 			};
 		c->rule[c->nrules - 1].action = i % 2 ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | (1 + i % 7);
 	}
@@ -309,13 +236,13 @@ static void test_far_jumps(struct tap *t, const struct filter_arch *arch)
 
 	for (unsigned int n = 1; n <= FILTER_CALLS_MAX && wrong == 0; n++) {
 		make_large(arch, n);
-		r = filter_compile(&profile, prog, ARRAY_LEN(prog));
+		r = filter_compile(&profile, false, prog, ARRAY_LEN(prog));
 		for (uint32_t nr = 0; nr <= 2 * n && r > 0; nr++) {
 			struct seccomp_data data = { .nr = (int) nr, .arch = arch->audit };
 
 			data.args[0] = nr / 2;
 			data.args[1] = nr % 4 ? nr / 2 : 0;
-			wrong += compare((size_t) r, &data);
+			wrong += !check(&data, &(struct programs) { .len = (size_t) r });
 		}
 	}
 	tap_ok(t, wrong == 0 && r > 1000, "programs of every size, up to %d instructions, jump where they should", r);
@@ -323,35 +250,28 @@ static void test_far_jumps(struct tap *t, const struct filter_arch *arch)
 		sweep(t, "the largest profile", (size_t) r);
 }
 
-static void test_file(struct tap *t, const char *path)
+static void test_file(struct tap *t, const struct filter_arch *arch, const char *path)
 {
-	static const char *const names[] = { "x86_64", "aarch64" };
-	static char text[FILTER_PROFILE_MAX];
-	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	const char *slash = strrchr(path, '/');
+	struct err err = { 0 };
 
-	if (n < 0) {
-		tap_ok(t, false, "cannot read '%s': %s", path, strerror(errno));
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		test_program(t, filter_arch_find(names[i]), path, text, (size_t) n);
+	if (filter_profile_load(path, arch, &profile, &err) < 0)
+		tap_ok(t, false, "%s for %s is read: %s", path, arch->name, err.text);
+	else
+		test_compiled(t, slash ? slash + 1 : path);
 }
 
 int main(int argc, char *argv[])
 {
-	const struct filter_arch *arch = filter_arch_find(NULL);
 	struct tap t = { 0 };
 
-	if (!arch) {
-		printf("1..0 # SKIP filters are made for x86_64 and aarch64 only\n");
-		return 0;
+	test_reading(&t, &filter_arches[0]);
+	for (size_t a = 0; a < ARRAY_LEN(filter_arches); a++) {
+		for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
+			test_shape(&t, &filter_arches[a], shapes[i].what, shapes[i].text);
+		for (int i = 1; i < argc; i++)
+			test_file(&t, &filter_arches[a], argv[i]);
 	}
-	test_reading(&t, arch);
-	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
-		test_program(&t, arch, shapes[i].what, shapes[i].text, strlen(shapes[i].text));
-	test_far_jumps(&t, arch);
-	for (int i = 1; i < argc; i++)
-		test_file(&t, argv[i]);
+	test_far_jumps(&t, &filter_arches[0]);
 	return tap_end(&t);
 }

@@ -1,37 +1,36 @@
 /*
- * The built-in filters against tables of calls: tests/filter/NAME.tests for the filter NAME, evaluated in a simulator.
+ * The built-in filters against tables of calls: tests/filter/NAME.tests for profiles/seccomp/NAME.json, compiled for every
+ * architecture and evaluated in a simulator.
  *
- *     tables FOLDER      FOLDER holds default.tests and server.tests
+ *     tables TESTS PROFILES      the two folders
  *
  * A row is `CALL [ARGUMENT...] VERDICT`, split at blanks; `#` begins a comment. CALL is a name, `x32:NAME` for the
- * same number in the x32 range, `foreign:NUMBER` for a call of the machine's 32-bit ABI, or `nr:NUMBER`. Numbers
+ * same number in the x32 range, `foreign:NUMBER` for a call of another ABI of the machine, or `nr:NUMBER`. A row whose call an
+ * architecture lacks, or which has arguments of 64 bits where there are none, is left out there. Numbers
  * are decimal, 0x… or octal 0…, joined by `|`. An argument `-` or one that is not given does not matter: the row is
- * evaluated with it 0, all ones, and a pattern. VERDICT is ALLOW, KILL or the name of an errno.
+ * evaluated with it 0, all ones, and a pattern. VERDICT is ALLOW, KILL, TRACE, SUCCESS
+ * (an errno of 0) or the name of an errno.
  */
 #include <errno.h>
-#include <linux/audit.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen/filter_default.h"
-#include "gen/filter_server.h"
 #include "runtime/base/attr.h"
+#include "runtime/compile/filter_code.h"
 #include "tests/filter/bpf_sim.h"
 #include "tests/harness/tap.h"
 #include "tools/build/filter_profile.h"
 
 enum { ARGS = 6, WORDS_MAX = ARGS + 2, LINE_CAP = 512, X32 = 0x40000000 };
 
-static const struct {
-	const char *name;
-	const struct sock_filter *prog;
-	size_t len;
-} filters[] = {
-	{ "default", filter_default, ARRAY_LEN(filter_default) },
-	{ "server", filter_server, ARRAY_LEN(filter_server) },
-};
+static const char *const filters[] = { "compiler", "debug", "default", "floor", "init", "server" };
+
+/* The filter at hand. */
+static struct filter_profile profile;
+static struct sock_filter prog[BPF_MAXINSNS];
+static size_t prog_len;
 
 /* One row. Bit n of @any: argument n does not matter. */
 struct row {
@@ -102,6 +101,14 @@ static int read_verdict(const char *s, uint32_t *ret)
 		*ret = SECCOMP_RET_KILL_PROCESS;
 		return 0;
 	}
+	if (strcmp(s, "TRACE") == 0) {
+		*ret = SECCOMP_RET_TRACE;
+		return 0;
+	}
+	if (strcmp(s, "SUCCESS") == 0) { /* not made, but the caller hears that it was */
+		*ret = SECCOMP_RET_ERRNO;
+		return 0;
+	}
 	for (int e = 1; e < 134; e++) {
 		const char *name = strerrorname_np(e);
 
@@ -129,7 +136,7 @@ static int read_call(const struct filter_arch *arch, const char *s, struct secco
 	if (strncmp(s, "foreign:", 8) == 0) {
 		if (read_value(s + 8, &v) < 0)
 			return -EINVAL;
-		data->arch = arch->audit == AUDIT_ARCH_X86_64 ? AUDIT_ARCH_I386 : AUDIT_ARCH_ARM;
+		data->arch = arch->foreign;
 		data->nr = (int) v;
 		return 0;
 	}
@@ -162,12 +169,13 @@ static int read_row(const struct filter_arch *arch, char *const *word, unsigned 
 		else if (read_value(word[i + 1], &v) < 0)
 			return -EINVAL;
 		row->data.args[i] = v;
+		absent |= arch->is_32bit && v > UINT32_MAX;
 	}
 	return absent;
 }
 
 /* Whether the filter gives the row's verdict; else @got is what it gave. */
-static bool check_row(const struct sock_filter *prog, size_t len, const struct row *row, uint32_t *got)
+static bool check_row(const struct row *row, uint32_t *got)
 {
 	static const uint64_t fillers[] = { 0, UINT64_MAX, 0xdeadbeefcafef00d };
 
@@ -176,9 +184,9 @@ static bool check_row(const struct sock_filter *prog, size_t len, const struct r
 
 		for (unsigned int i = 0; i < ARGS; i++)
 			if (row->any & (1U << i))
-				data.args[i] = fillers[f];
+				data.args[i] = profile.arch->is_32bit ? (uint32_t) fillers[f] : fillers[f];
 		data.instruction_pointer = fillers[f];
-		if (bpf_sim_run(prog, len, &data, got) < 0) {
+		if (bpf_sim_run(prog, prog_len, &data, got) < 0) {
 			*got = SECCOMP_RET_TRAP; /* in no table: the program itself is broken */
 			return false;
 		}
@@ -206,59 +214,81 @@ static unsigned int split(char *line, char **word)
 	return n;
 }
 
-static void run_line(struct tap *t, size_t filter, const struct filter_arch *arch, unsigned int number, char *line)
+/* Returns how many rows were tried: none or one. */
+static unsigned int run_line(struct tap *t, const char *filter, const struct filter_arch *arch, unsigned int number, char *line)
 {
 	char *word[WORDS_MAX];
 	char text[LINE_CAP];
 	struct row row = { 0 };
 	uint32_t got = 0;
 
-	(void) snprintf(text, sizeof(text), "%s:%u %.*s", filters[filter].name, number, (int) strcspn(line, "#\n"),
+	(void) snprintf(text, sizeof(text), "%s %s:%u %.*s", arch->name, filter, number, (int) strcspn(line, "#\n"),
 			line);
 
 	unsigned int n = split(line, word);
 	if (n == 0)
-		return;
+		return 0;
 
 	int r = read_row(arch, word, n, &row);
 	if (r < 0) {
 		tap_ok(t, false, "%s (the row is wrong)", text);
-		return;
+		return 1;
 	}
 	if (r > 0)
-		return; /* the same calls by other names are in the tables too */
+		return 0; /* the same calls by other names are in the tables too */
 
-	bool ok = check_row(filters[filter].prog, filters[filter].len, &row, &got);
+	bool ok = check_row(&row, &got);
 
 	tap_ok(t, ok, "%s", text);
 	if (!ok)
 		printf("# the filter says 0x%08x, the table 0x%08x\n", got, row.verdict);
+	return 1;
+}
+
+static void run_table(struct tap *t, const char *folder, const char *filter, const struct filter_arch *arch)
+{
+	char path[4096];
+	char line[LINE_CAP / 2];
+	unsigned int number = 0, tried = 0;
+
+	(void) snprintf(path, sizeof(path), "%s/%s.tests", folder, filter);
+	FILE *f = fopen(path, "re");
+	if (!f) {
+		tap_ok(t, false, "cannot open '%s': %s", path, strerror(errno));
+		return;
+	}
+	while (fgets(line, sizeof(line), f))
+		tried += run_line(t, filter, arch, ++number, line);
+	(void) fclose(f);
+	tap_ok(t, tried * 2 > number / 2, "%s: %s.tests has rows for it: %u", arch->name, filter, tried);
+}
+
+static void run_filter(struct tap *t, char *const *folders, const char *filter, const struct filter_arch *arch)
+{
+	struct err err = { 0 };
+	char path[4096];
+	int n;
+
+	(void) snprintf(path, sizeof(path), "%s/%s.json", folders[1], filter);
+	if (filter_profile_load(path, arch, &profile, &err) < 0 ||
+	    (n = filter_compile(&profile, false, prog, ARRAY_LEN(prog))) < 0) {
+		tap_ok(t, false, "%s for %s is compiled: %s", path, arch->name, err.text);
+		return;
+	}
+	prog_len = (size_t) n;
+	run_table(t, folders[0], filter, arch);
 }
 
 int main(int argc, char *argv[])
 {
-	const struct filter_arch *arch = filter_arch_find(NULL);
 	struct tap t = { 0 };
 
-	if (argc != 2 || !arch) {
-		(void) fprintf(stderr, "usage: tables FOLDER\n");
+	if (argc != 3) {
+		(void) fprintf(stderr, "usage: tables TESTS PROFILES\n");
 		return 2;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(filters); i++) {
-		char path[4096];
-		char line[LINE_CAP / 2];
-		unsigned int number = 0;
-
-		(void) snprintf(path, sizeof(path), "%s/%s.tests", argv[1], filters[i].name);
-		FILE *f = fopen(path, "re");
-		if (!f) {
-			(void) fprintf(stderr, "tables: cannot open '%s': %s\n", path, strerror(errno));
-			return 1;
-		}
-		while (fgets(line, sizeof(line), f))
-			run_line(&t, i, arch, ++number, line);
-		(void) fclose(f);
-		tap_ok(&t, number > 0, "%s.tests has rows", filters[i].name);
-	}
+	for (size_t a = 0; a < ARRAY_LEN(filter_arches); a++)
+		for (size_t i = 0; i < ARRAY_LEN(filters); i++)
+			run_filter(&t, argv + 1, filters[i], &filter_arches[a]);
 	return tap_end(&t);
 }

@@ -1,44 +1,62 @@
 #!/bin/sh
-# Real programs under the filter for commands and nothing else of a sandbox: what a developer's day needs must work.
+# Real programs: what a developer's day needs must work. Either under the filter for commands and nothing else of a sandbox
+# (TEST_WITH_FILTER, the path of the helper with_filter), or in a whole sandbox with nothing but defaults (TEST_SANDBOX, the
+# path of cloche; tests/system/workloads.sh).
 #
-# Needs TEST_WITH_FILTER, the path of the helper with_filter. Each program is also known to do its work without the filter,
-# because a failure there would say nothing about the filter. Runs as root and as an ordinary user.
-# shellcheck disable=SC2016 # the scripts are for the bash that runs them
+# Each program is also known to do its work outside, because a failure there would say nothing about cloche. Runs as root and
+# as an ordinary user. With TEST_WORKLOADS_MUST_RUN=1 a program that is missing is a failure instead of a skip.
+# shellcheck disable=SC2016,SC2086 # the scripts are for the bash that runs them; options are words
 set -u
 
-run=${TEST_WITH_FILTER:?is the path of with_filter}
+sandbox=${TEST_SANDBOX:-}
+run=${sandbox:-${TEST_WITH_FILTER:?is the path of with_filter}}
 scratch=$(mktemp -d) || exit 1
+chmod 755 "$scratch"
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 count=0
+options=
 
-# workload NAME NEEDED-PROGRAM SCRIPT: runs SCRIPT in bash with and without the filter, in a fresh folder each.
+# Runs $script outside, under the filter or in a sandbox. Options of cloche are in $options.
+perform() {
+	case $1${sandbox:+-in-sandbox} in
+	without*) timeout 120 bash -euc "$script" ;;
+	with) timeout 120 "$run" bash -euc "$script" ;;
+	with-in-sandbox) timeout 120 "$run" run $options -- bash -euc "$script" ;;
+	esac >"$scratch/log" 2>&1 </dev/null
+}
+
+# workload NAME NEEDED-PROGRAM SCRIPT: runs SCRIPT in bash outside and inside, in a fresh folder each.
 workload() {
-	count=$((count + 1))
-	if ! command -v "$2" >/dev/null 2>&1; then
-		echo "ok $count - $1 # SKIP $2 is not installed"
+	count=$((count + 1)) name=$1 needed=$2 script=$3
+	if ! command -v "$needed" >/dev/null 2>&1; then
+		if [ "${TEST_WORKLOADS_MUST_RUN:-}" = 1 ]; then
+			echo "not ok $count - $name: $needed is not installed"
+		else
+			echo "ok $count - $name # SKIP $needed is not installed"
+		fi
 		return
 	fi
 	for way in without with; do
-		rm -rf "$scratch/work" && mkdir "$scratch/work" && cd "$scratch/work" || exit 1
-		case $way in
-		without) set -- "$1" "$2" "$3" bash -euc "$3" ;;
-		with) set -- "$1" "$2" "$3" "$run" bash -euc "$3" ;;
-		esac
-		name=$1 needed=$2 script=$3
-		shift 3
-		if ! timeout 120 "$@" >"$scratch/log" 2>&1 </dev/null; then
-			if [ $way = without ]; then
-				echo "ok $count - $name # SKIP it does not work here without the filter either"
-			else
-				echo "not ok $count - $name"
-			fi
-			tail -n 20 "$scratch/log" | sed 's/^/# /'
-			return
+		cd / && rm -rf "$scratch/work" && mkdir "$scratch/work" && cd "$scratch/work" || exit 1
+		perform $way && continue
+		if [ $way = without ] && [ "${TEST_WORKLOADS_MUST_RUN:-}" != 1 ]; then
+			echo "ok $count - $name # SKIP it does not work here outside either"
+		else
+			echo "not ok $count - $name ($way)"
 		fi
-		set -- "$name" "$needed" "$script"
+		tail -n 20 "$scratch/log" | sed 's/^/# /'
+		return
 	done
-	echo "ok $count - $1"
+	echo "ok $count - $name"
+}
+
+# Only in a whole sandbox: with options of cloche.
+workload_with() {
+	options=$1
+	shift
+	[ -z "$sandbox" ] || workload "$@"
+	options=
 }
 
 export RUSTUP_HOME="${RUSTUP_HOME:-${HOME:-}/.rustup}" # toolchains may live in the home that this replaces
@@ -53,7 +71,7 @@ workload 'bash: pipes, jobs, here documents, process substitution' bash '
 	trap "got=1" USR1; kill -USR1 $$; [ "$got" = 1 ]'
 
 workload 'coreutils: ls, cp, mv, ln, chmod, install, touch, stat, df, sort' ls '
-	echo x >a; cp -a a b; mv b c; ln a d; ln -s a e; mkdir -p f/g; chmod -R u=rwX,go=rX .; chmod 1777 f
+	mkdir in; cd in; echo x >a; cp -a a b; mv b c; ln a d; ln -s a e; mkdir -p f/g; chmod -R u=rwX,go=rX .; chmod 1777 f
 	install -m 755 a h; touch -d "2020-01-01" a; stat a >/dev/null; df . >/dev/null; ls -laR >/dev/null
 	seq 10000 | sort -R | sort -n --parallel=2 | tail -1 | grep -qx 10000; rm -r f; sync; nproc >/dev/null; date >/dev/null'
 
@@ -68,7 +86,7 @@ workload 'tar and gzip: pack and unpack' tar '
 	tar -czf x.tar.gz a; mkdir y; tar -xpzf x.tar.gz -C y; cmp a/b/c y/a/b/c; [ -p y/a/p ]'
 
 workload 'git: init, commit, branch, merge, gc, worktree, clone' git '
-	git init -q -b main .; seq 500 >a; git add a; git commit -qm one; git checkout -qb side; echo s >>a; git commit -qam two
+	mkdir r; cd r; git init -q -b main .; seq 500 >a; git add a; git commit -qm one; git checkout -qb side; echo s >>a; git commit -qam two
 	git checkout -q main; echo m >b; git add b; git commit -qm three; git merge -q -m merged side; git gc -q; git fsck --full
 	git worktree add -q w side; git clone -q . c; git -C c log --oneline | grep -q merged
 	git stash -q || true; git status --short'
@@ -78,6 +96,10 @@ workload 'gcc and make: compile, link, run, in parallel' gcc '
 	printf "int f1(int), f2(int), f3(int), f4(int);\nint main(void) { return f1(f2(f3(f4(0)))) != 10; }\n" >m.c
 	printf "p: m.o f1.o f2.o f3.o f4.o\n\tgcc -o \$@ \$^\n%%.o: %%.c\n\tgcc -O2 -c -o \$@ \$<\n" >Makefile
 	make -j2; ./p; gcc -flto -o q m.c f?.c; ./q'
+
+workload 'g++ -fsanitize=address,undefined: the standard library, threads, exceptions' g++ '
+	printf "#include <map>\n#include <stdexcept>\n#include <string>\n#include <thread>\n#include <vector>\nint main() { std::map<std::string, std::vector<int>> m; m[\"a\"] = {1, 2, 3}; int s = 0; std::thread t([&] { for (int i : m[\"a\"]) s += i; }); t.join(); try { m.at(\"b\"); } catch (const std::out_of_range &) { return s != 6; } return 2; }\n" >a.cc
+	g++ -std=c++17 -g -fsanitize=address,undefined -pthread -o a a.cc; ASAN_OPTIONS=detect_leaks=0 ./a'
 
 # Its leak check stops all threads with ptrace, which the filter denies: see docs/seccomp.md.
 workload 'gcc -fsanitize=address,undefined (without the leak check)' gcc '
@@ -155,6 +177,11 @@ os.cpus(); os.networkInterfaces();
 END
 	node a.js'
 
+workload 'node: fetch' node '
+	node -e "if (typeof fetch === \"undefined\") process.exit(0)
+		const s = require(\"http\").createServer((q, r) => r.end(\"fetched\")).listen(0, \"127.0.0.1\", async () => {
+		const r = await fetch(\"http://127.0.0.1:\" + s.address().port); process.exit(await r.text() === \"fetched\" ? 0 : 1) })"'
+
 workload 'java: start, threads, processes' java '
 	java -version
 	cat >A.java <<"END"
@@ -179,6 +206,14 @@ workload 'perl: fork, pipes, sockets' perl '
 workload 'sqlite: write-ahead log' sqlite3 '
 	sqlite3 a.db "pragma journal_mode=wal; create table t(x); insert into t values (1),(2); select sum(x) from t" | grep -qx 3'
 
+workload 'postgres: initdb, a server on its own socket, queries' "$(find /usr/lib/postgresql -name initdb 2>/dev/null | head -n 1)" '
+	bin=$(echo /usr/lib/postgresql/*/bin | tr " " "\n" | tail -1); [ "$(id -u)" != 0 ] || exit 0
+	mkdir -m 700 d; "$bin/initdb" -D d -A trust --no-sync >log
+	"$bin/pg_ctl" -D d -w -l server.log -o "-c listen_addresses= -c unix_socket_directories=/tmp -p 5499" start >>log
+	psql() { "$bin/psql" -h /tmp -p 5499 -d postgres -Atc "$1"; }
+	psql "create table t as select generate_series(1, 1000) x"; psql "select sum(x) from t" | grep -qx 500500
+	"$bin/pg_ctl" -D d -m fast stop >>log'
+
 workload 'go: build and run' go '
 	export GOCACHE=$PWD/cache GOFLAGS=-mod=mod GOTOOLCHAIN=local
 	printf "module a\ngo 1.18\n" >go.mod
@@ -188,5 +223,24 @@ workload 'go: build and run' go '
 workload 'rustc: compile and run' rustc '
 	printf "fn main() { let h: Vec<_> = (0..4).map(|i| std::thread::spawn(move || i)).collect(); let s: i32 = h.into_iter().map(|t| t.join().unwrap()).sum(); assert_eq!(s, 6); assert!(std::process::Command::new(\"true\").status().unwrap().success()); }\n" >a.rs
 	rustc a.rs; ./a'
+
+workload 'cargo: a library, a program and tests, offline' cargo '
+	export CARGO_HOME=$PWD/cargo; cargo new -q --vcs none --name a p; cd p; mkdir -p b/src
+	printf "[package]\nname = \"b\"\nversion = \"0.1.0\"\nedition = \"2021\"\n" >b/Cargo.toml
+	printf "pub fn two() -> i32 { 2 }\n#[test]\nfn works() { assert_eq!(two(), 2); }\n" >b/src/lib.rs
+	printf "b = { path = \"b\" }\n" >>Cargo.toml; printf "fn main() { println!(\"{}\", b::two()); }\n" >src/main.rs
+	cargo --offline run -q | grep -qx 2; cargo --offline test -q -p b'
+
+workload_with --allow-debug 'gdb: break, run, backtrace, with --allow-debug' gdb '
+	printf "int f(int x) {\n\treturn x + 1;\n}\nint main(void) {\n\treturn f(1) != 2;\n}\n" >a.c; gcc -g -o a a.c
+	gdb -nx -batch -ex "break f" -ex run -ex backtrace -ex "print x" -ex continue ./a >out 2>&1 </dev/null
+	cat out; grep -q "in main () at a.c:5" out; grep -q "= 1" out; grep -q "exited normally" out'
+
+workload_with --allow-debug 'strace: follows forks, with --allow-debug' strace '
+	strace -f -o log sh -c "cat /etc/passwd >/dev/null; true"; grep -q "exited with 0" log; grep -q /etc/passwd log'
+
+workload_with --allow-debug 'the leak check of AddressSanitizer, with --allow-debug' gcc '
+	printf "#include <stdlib.h>\nint main(void) { volatile char *p = malloc(7); p = 0; return p != 0; }\n" >a.c
+	gcc -g -fsanitize=address -o a a.c; if ASAN_OPTIONS=detect_leaks=1 ./a 2>err; then exit 1; fi; cat err; grep -q "7 byte" err'
 
 echo "1..$count"

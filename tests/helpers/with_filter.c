@@ -21,7 +21,7 @@ int main(int argc, char *argv[])
 		return 125;
 	}
 
-	int r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : seccomp_load_workload();
+	int r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : seccomp_load_workload(seccomp_builtin(SECCOMP_DEFAULT), NULL);
 	if (r < 0) {
 		(void) fprintf(stderr, "with_filter: cannot load the filter: %s\n", strerror(-r));
 		return 125;

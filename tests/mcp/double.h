@@ -37,6 +37,7 @@ enum double_exec {
 struct double_state {
 	char dir[64]; /* the workspace on this machine */
 	struct mcp_config config;
+	struct facts facts;
 	struct tool_call call;
 	atomic_bool cancelled;
 	cJSON *args;
@@ -205,7 +206,7 @@ static inline void double_setup(void)
 		.max_read_bytes = 1048576,
 		.max_write_bytes = 5242880,
 	};
-	d.call = (struct tool_call) { .config = &d.config, .cancelled = &d.cancelled, .text = BUF_INIT(TOOL_TEXT_MAX) };
+	d.call = (struct tool_call) { .config = &d.config, .facts = &d.facts, .cancelled = &d.cancelled, .text = BUF_INIT(TOOL_TEXT_MAX) };
 	d.call.root_fd = open(d.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	ck_assert_int_ge(d.call.root_fd, 0);
 	ck_assert_int_eq(chdir(d.dir), 0);

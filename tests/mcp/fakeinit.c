@@ -1,11 +1,12 @@
 /*
  * A stand-in for cloche-init WITHOUT any isolation, for tests of cloche-mcp alone. Built for tests, never installed.
  *
- *     fakeinit [--exit-after N] PROGRAM ARGUMENT…
+ *     fakeinit [--exit-after N] [--denied NR ERRNO TIMES]... PROGRAM ARGUMENT…
  *
  * Starts PROGRAM with the socket of runtime/spec/initmsg.h on descriptor 3 and serves it: commands are started in a
  * process group of their own with posix_spawn(3) and killed as a group. Ends with the exit status of PROGRAM. With
- * --exit-after, it closes the socket after N commands have been asked for, as an init that dies would.
+ * --exit-after, it closes the socket after N commands have been asked for, as an init that dies would. With --denied it
+ * tells of every command that this system call was refused so often; beyond eight, they only count.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,7 @@ static struct command {
 } commands[INITMSG_COMMANDS_MAX];
 
 static char packet[INITMSG_MAX];
+static struct initmsg_denials denials;
 
 static void die(const char *what)
 {
@@ -158,6 +160,7 @@ static int reap(int sock, pid_t server)
 				.cpu_user_us = microseconds(usage.ru_utime),
 				.cpu_system_us = microseconds(usage.ru_stime),
 				.max_rss_kib = (uint64_t) usage.ru_maxrss,
+				.denials = denials,
 			};
 			(void) kill(-pid, SIGKILL); /* what it left in its group */
 			c->pid = 0;
@@ -216,6 +219,19 @@ static void kill_all(void)
 			(void) kill(-commands[i].pid, SIGKILL);
 }
 
+static void add_denial(char *const words[])
+{
+	uint64_t nr, errnum, times;
+
+	if (str_to_uint(words[0], 0, UINT32_MAX, &nr) < 0 || str_to_uint(words[1], 1, UINT32_MAX, &errnum) < 0 ||
+	    str_to_uint(words[2], 1, UINT32_MAX, &times) < 0)
+		die("--denied");
+	if (denials.kinds == INITMSG_DENIALS_MAX)
+		denials.others += (uint32_t) times;
+	else
+		denials.rows[denials.kinds++] = (struct initmsg_denial) { (uint32_t) nr, (uint32_t) errnum, (uint32_t) times };
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t exit_after = UINT64_MAX, spawns = 0;
@@ -227,6 +243,8 @@ int main(int argc, char **argv)
 			die("--exit-after");
 		first = 3;
 	}
+	for (; argc > first + 4 && strcmp(argv[first], "--denied") == 0; first += 4)
+		add_denial(argv + first + 1);
 	if (argc <= first || fd_ensure_stdio() < 0)
 		die("usage: fakeinit [--exit-after N] PROGRAM ARGUMENT...");
 	(void) sigemptyset(&chld);

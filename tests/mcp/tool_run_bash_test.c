@@ -1,6 +1,8 @@
 /*
  * run_bash: what is asked of init, and the text made of a result.
  */
+#include <sys/syscall.h>
+
 #include "tests/mcp/double.h"
 
 extern const struct mcp_tool tool_run_bash;
@@ -161,5 +163,102 @@ START_TEST(test_not_started)
 }
 END_TEST
 
+/* What follows the output when system calls were refused. */
+START_TEST(test_denials)
+{
+	double_setup();
+	_cleanup_(exec_result_done) struct exec_result res = exited(0);
+	res.denials = (struct initmsg_denials) { .kinds = 1, .rows = { { SYS_mount, EPERM, 3 } } };
+	const char *text = call_with("{\"command\":\"x\"}", &res);
+
+	ck_assert_has(text, "[Exit code: 0]\n\n[Denied by the sandbox: mount (EPERM, 3 times). ");
+	ck_assert_int_eq(text[strlen(text) - 1], ']');
+	print(&res, "a line\n");
+	ck_assert_has(call_with("{\"command\":\"x\"}", &res), "[Exit code: 0]\na line\n\n[Denied by the sandbox: mount");
+	print(&res, "half a line");
+	ck_assert_has(call_with("{\"command\":\"x\"}", &res), "a line\nhalf a line\n\n[Denied by the sandbox: mount");
+	const cJSON *list = cJSON_GetObjectItem(d.call.meta, "cloche/denials");
+	ck_assert_int_eq(cJSON_GetArraySize(list), 1);
+	ck_assert_str_eq(cJSON_GetStringValue(cJSON_GetObjectItem(cJSON_GetArrayItem(list, 0), "call")), "mount");
+	ck_assert_int_eq(cJSON_GetObjectItem(cJSON_GetArrayItem(list, 0), "times")->valueint, 3);
+	res.timed_out = true;
+	ck_assert_failed(call_with("{\"command\":\"x\"}", &res), "[Denied by the sandbox: mount");
+	memset(&res.denials, 0xFF, sizeof(res.denials));
+	ck_assert_failed(call_with("{\"command\":\"x\"}", &res), "calls of other kinds");
+	double_teardown();
+}
+END_TEST
+
+/* Error messages that the sandbox is the reason for, and those that it is not. */
+START_TEST(test_notes)
+{
+	static const struct {
+		const char *output, *want;
+	} rows[] = {
+		{ "touch: cannot touch '/usr/x': Read-only file system\n", "writing outside of /workspace and /tmp" },
+		{ "open /usr/x: read-only file system\n", "writing outside of /workspace and /tmp" },
+		{ "cat: /var/log/syslog: No such file or directory\n", "files of the host outside of the workspace" },
+		{ "ls: cannot access '/home/me/.ssh': No such file or directory\n", "here, but not /home, /var. Use" },
+		{ "mv: cannot move 'a' to 'b': Device or resource busy\n", "protected paths and volumes" },
+		{ "curl: (6) Could not resolve host: example.com\n", "the network. There is none here" },
+		{ "dial tcp: lookup proxy.golang.org: no such host\n", "the network. There is none here" },
+		{ "Error: getaddrinfo EAI_AGAIN registry.npmjs.org\n", "the network. There is none here" },
+		{ "OSError: [Errno 101] Network is unreachable\n", "the network. There is none here" },
+		{ "sudo: The \"no new privileges\" flag is set\n", "root. Nothing becomes root here" },
+		{ "Bad system call\n", "ended with SIGSYS" },
+	};
+
+	double_setup();
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_(exec_result_done) struct exec_result res = exited(1);
+
+		d.facts = (struct facts) { .has_mounts = true, .offline = true, .writable = "/workspace and /tmp" };
+		d.facts.hidden[1] = d.facts.hidden[9] = true; /* /home and /var */
+		print(&res, rows[i].output);
+		print(&res, rows[i].output);
+		const char *text = call_with("{\"command\":\"x\"}", &res), *note = strstr(text, "\n\n[Denied by the sandbox: ");
+		ck_assert_has(text, rows[i].want);
+		ck_assert_ptr_nonnull(note);
+		ck_assert_msg(!strstr(note + 3, "[Denied"), "twice: %s", text);
+		ck_assert_ptr_null(d.call.meta);
+		/* A command that worked printed somebody else's message. */
+		res.wait_status = 0;
+		ck_assert_has_not(call_with("{\"command\":\"x\"}", &res), "[Denied");
+		res.timed_out = true;
+		ck_assert_has(call_with("{\"command\":\"x\"}", &res), rows[i].want);
+	}
+	double_teardown();
+}
+END_TEST
+
+START_TEST(test_notes_are_true)
+{
+	double_setup();
+	_cleanup_(exec_result_done) struct exec_result res = exited(1);
+
+	print(&res, "Network is unreachable\nRead-only file system\nDevice or resource busy\n");
+	ck_assert_has_not(call_with("{\"command\":\"x\"}", &res), "[Denied"); /* nothing is known */
+	d.facts.hidden[1] = true; /* /home */
+	print(&res, "/var/x: No such file or directory\n/home/agent/x: No such file or directory\n/workspace/home/x: No such file or "
+		    "directory\n/home/me/x: found\nx: No such file or directory");
+	ck_assert_has_not(call_with("{\"command\":\"x\"}", &res), "[Denied");
+	print(&res, "no such file\nPermission denied\nOperation not permitted\n");
+	d.facts = (struct facts) { .offline = true, .writable = "/tmp" };
+	ck_assert_has_not(call_with("{\"command\":\"x\"}", &res), "protected paths");
+	/* The end of a long output counts as well. */
+	_cleanup_(exec_result_done) struct exec_result cut = exited(1);
+	for (int i = 0; i < 25600; i++)
+		buf_add_char(&cut.output, 'h');
+	buf_add_str(&cut.tail, "Network is unreachable");
+	cut.output_total = 90000;
+	ck_assert_has(call_with("{\"command\":\"x\"}", &cut), "the network. There is none");
+	/* Ended by the filter, without a word. */
+	_cleanup_(exec_result_done) struct exec_result ended = exited(0);
+	ended.wait_status = SIGSYS;
+	ck_assert_has(call_with("{\"command\":\"x\"}", &ended), "[Exit code: -31]\n\n[Denied by the sandbox: a program that was ended");
+	double_teardown();
+}
+END_TEST
+
 UNIT_MAIN("mcp/tool_run_bash", test_request, test_results, test_long_output, test_timeout, test_refused,
-	  test_not_started)
+	  test_not_started, test_denials, test_notes, test_notes_are_true)

@@ -403,6 +403,38 @@ def run_bash_basics():
         need("a" in text_of(s.answer("n")), "binary output")
 
 
+def denials():
+    """What init says was refused: told behind the output, once for each kind, bounded, and nowhere when there was nothing."""
+    mark = "[Denied by the sandbox: "
+    for output in ("", "echo x"):
+        with Server() as s:
+            s.send(call(1, "run_bash", command=output or "true"))
+            result = s.answer(1)["result"]
+            need(result["content"][0]["text"] == "[Exit code: 0]" + ("\nx\n" if output else ""), result)
+            need(list(result["_meta"]) == ["cloche/metrics"], result)
+    unknown, family = "99999 1 7".split(), "99998 97 1".split()
+    with Server("--structured-output", fake=("--denied", *unknown, "--denied", *family)) as s:
+        s.send(call(1, "run_bash", command="echo x; exit 3"))
+        result = s.answer(1)["result"]
+        head, lines = result["content"][0]["text"].split("\n\n")
+        need(head == "[Exit code: 3]\nx", head)
+        lines = lines.split("\n")
+        need(len(lines) == 2 and all(l.startswith(mark) and l.endswith(".]") for l in lines), lines)
+        need("99999 (EPERM, 7 times)" in lines[0] and "99998 (EAFNOSUPPORT)" in lines[1], lines)
+        need(result["structuredContent"]["result"] == result["content"][0]["text"], "structuredContent")
+        need(result["_meta"]["cloche/denials"] == [{"number": 99999, "errno": 1, "times": 7}, {"number": 99998, "errno": 97, "times": 1}], result)
+        need(result["isError"] is False, result)
+        s.send(call(2, "run_bash", command="sleep 30", timeout=1))
+        text = text_of(s.answer(2))
+        need("timed out after 1" in text and text.count(mark) == 2, text)
+        s.send(call(3, "read_file", filepath="nothing-denied"))
+        need(mark not in text_of(s.answer(3)), "another tool")
+    with Server(fake=[word for i in range(50) for word in ("--denied", str(90000 + i), "1", "4000000000")]) as s:
+        s.send(call(1, "run_bash", command="head -c 1000000 /dev/zero | tr '\\0' x"))
+        text = text_of(s.answer(1))
+        need(text.count(mark) == 9 and len(text) < 60000, "%d lines in %d characters" % (text.count(mark), len(text)))
+
+
 def flood():
     with Server() as s:
         s.send(call(1, "run_bash", command="head -c 200000000 /dev/zero | tr '\\0' x", timeout=60))
@@ -763,7 +795,7 @@ def bad_options():
     need(p.returncode == 0 and p.stderr == b"", "the environment is looked at: %r" % p.stderr)
 
 
-TESTS = [raw_ids, versions, stateless_members, tool_list, structured, argument_errors, run_bash_basics, flood, log_notifications, batches,
+TESTS = [raw_ids, versions, stateless_members, tool_list, structured, argument_errors, run_bash_basics, denials, flood, log_notifications, batches,
          cancellation, id_in_flight, concurrency, progress, one_byte_writes, sizes, many_small_lines, garbage_is_rate_limited,
          slow_reader, never_reads, end_at_once, end_after_initialize, end_answers_short_requests, end_kills_long_requests,
          end_by_signal, output_closed, init_gone, sockets_as_streams, files_as_streams, flags_stay, full_stderr, log_lines, bad_options]

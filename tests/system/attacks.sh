@@ -102,50 +102,6 @@ else
 	skip "a sandbox leaves its user some of the watchers" "no python3 in /usr, or /proc/sys is read-only"
 fi
 
-# --- set-user-ID by every other way ------------------------------------------------------------------------------------
-
-if in_usr python3; then
-	cat >"$WS/bits.py" <<-'END'
-		import ctypes, os, struct
-		libc = ctypes.CDLL(None, use_errno=True)
-		os.umask(0)
-		open("t", "w").close()
-		def tries():
-		    high = 1 << 33
-		    yield lambda: os.open(".", os.O_TMPFILE | os.O_WRONLY, 0o6755)
-		    yield lambda: os.chmod("t", 0o4755, dir_fd=os.open(".", os.O_RDONLY))
-		    yield lambda: os.fchmod(os.open("t", os.O_RDWR), 0o2755)
-		    yield lambda: os.setxattr("t", "security.capability", struct.pack("<IIIII", 0x02000001, 1, 0, 0, 0))
-		    yield lambda: os.setxattr("t", "trusted.x", b"y")
-		    yield lambda: os.mkfifo("fifo", 0o4755)
-		    yield lambda: os.chown("t", 0, 0)
-		got = []
-		for i, attempt in enumerate(tries()):
-		    try:
-		        attempt()
-		        got.append(i)
-		    except OSError:
-		        pass
-		print(got)
-	END
-	inside -- python3 bits.py
-	is "$OUT" "[]" "no way to set-id bits, file capabilities or other owners"
-	is "$(find "$WS" -perm /6000)" "" "no file on the host has such a bit"
-	rm -f "$WS/bits.py" "$WS/t"
-	inside -- python3 -c '
-import os, signal
-fd = os.pidfd_open(1) if hasattr(os, "pidfd_open") else None
-if fd is not None: signal.pidfd_send_signal(fd, signal.SIGKILL)
-for s in range(1, 65):
-    try: os.kill(1, s)
-    except OSError: pass
-print("alive")'
-	like "$ST,$OUT" "^(0,alive|1[0-9]{2},.*)$" "signals to PID 1, by number or pidfd, do not end the sandbox"
-	unlike "$ERR" "sandbox was killed" "(it ended by itself)"
-else
-	skip "set-id bits by other ways" "no python3 in /usr"
-fi
-
 # --- one MCP session ---------------------------------------------------------------------------------------------------
 
 session "ipcmk -M 1000000 -Q -S 1 >/dev/null && ipcs -m | grep -c 1000000" "ipcs -mqs | grep -c '^0x' || echo none"

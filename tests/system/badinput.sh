@@ -55,6 +55,12 @@ HOME=$T/home cloche run --allow-home --workspace "$T/home" -- pwd
 is "$ST,$OUT" "0,/workspace" "--allow-home means it"
 HOME=$T/home cloche run --workspace "$T/home/project" -- pwd
 is "$ST,$OUT" "0,/workspace" "a folder below the home"
+mkdir -m 700 "$WS/run"
+XDG_RUNTIME_DIR=$WS/run run_refused "XDG_RUNTIME_DIR='$WS/run' lies in a folder that the sandbox may write to" "state in the workspace"
+XDG_RUNTIME_DIR=$WS/run cloche run --workspace "$T/home/project" -v "$WS:/data:ro" -- true
+is "$ST" 0 "and elsewhere"
+XDG_RUNTIME_DIR=$T/home refused "XDG_RUNTIME_DIR='$T/home' lies in" "state in a writable volume" run --workspace "$WS" -v "$T/home:/data" -- true
+rm -r "$WS/run"
 mkdir "$T/deleted"
 (
 	cd "$T/deleted" && rmdir "$T/deleted" || exit 1
@@ -238,11 +244,14 @@ ok $? "no refused command was run"
 
 # --- a host that gives less --------------------------------------------------------------------------------------------
 
-# in_userns SETUP COMMAND...: in a user namespace of its own whose limits SETUP lowers, as on a host that has them low.
+# in_userns SETUP COMMAND...: in a user namespace of its own whose limits SETUP lowers, as on a host that has them low. The machine's
+# root is an ordinary user there: cloche refuses one that hides behind such a namespace (hosts.sh).
+as=()
+[ "$ME" != 0 ] || as=(setpriv --reuid 12345 --regid 12345 --clear-groups)
 in_userns() {
 	local setup=$1
 	shift
-	unshare -Ur sh -c "$setup"' || exit 99; exec "$@"' sh "$@" >"$T/out" 2>"$T/err" </dev/null
+	"${as[@]}" unshare -Ur sh -c "$setup"' || exit 99; exec "$@"' sh "$@" >"$T/out" 2>"$T/err" </dev/null
 	ST=$?
 	OUT=$(cat "$T/out")
 	ERR=$(cat "$T/err")

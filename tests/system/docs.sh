@@ -33,7 +33,7 @@ section() { awk -v heading="## $1" '/^## / { on = ($0 == heading) } on' README.m
 
 # --- the flags: "name command argument" on both sides ------------------------------------------------------------------
 
-for command in mcp run doctor; do
+for command in $("$cloche" --help | sed -n "/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p" | grep -vx completion); do
 	"$cloche" "$command" --help | sed -n "s/^  \(-., \|    \)--\([a-z-]*\) \{0,1\}\([^ ]*\).*/\2 $command \3/p"
 done | sort >"$scratch/flags.program"
 section Flags | sed 's/\\|/PIPE/g' | awk -F ' [|] ' '/^[|] `/ {
@@ -103,10 +103,10 @@ verdict "every tool is described" "$scratch/wrong"
 {
 	at_least 10 "$scratch/packages" "packages"
 	while read -r name; do
-		section Install | grep -qF "\`$name\`" || echo "README.md does not name the package $name"
+		grep -qF "\`$name\`" docs/building.md || echo "docs/building.md does not name the package $name"
 	done <"$scratch/packages"
 } >"$scratch/wrong"
-verdict "every package that tools/deps installs is in README.md, with its reason" "$scratch/wrong"
+verdict "every package that tools/deps installs is in docs/building.md, with its reason" "$scratch/wrong"
 
 find runtime mcp -name '*.[ch]' | sed 's,.*/,,; s/\.[ch]$//' | sort -u >"$scratch/modules"
 {
@@ -175,7 +175,8 @@ python3 - "$cloche" "$scratch" >"$scratch/wrong" 2>&1 <<'END'
 import json, re, subprocess, sys, tomllib
 
 cloche, scratch = sys.argv[1:]
-blocks = re.findall(r"```(json|toml)\n(.*?)```", open("README.md", encoding="utf-8").read(), re.S)
+text = "".join(open(name, encoding="utf-8").read() for name in ("README.md", "docs/clients.md"))
+blocks = re.findall(r"```(json|toml)\n(.*?)```", text, re.S)
 servers = []
 for kind, text in blocks:
     try:
@@ -183,7 +184,7 @@ for kind, text in blocks:
         [servers_of_one] = config.values()
         servers += servers_of_one.values()
     except ValueError as error:
-        print("a block of %s in README.md: %s" % (kind, error))
+        print("a block of %s: %s" % (kind, error))
 ours = [server for server in servers if server["command"] != "docker"]
 if len(ours) < 7:
     print("only %d configurations were found: does this test still read the right place?" % len(ours))
@@ -206,8 +207,8 @@ import glob, re
 code = "".join(open(name, encoding="utf-8").read() for name in glob.glob("runtime/*/*.c"))
 code = re.sub(r'"\s*"', "", code).lower()
 
-readme = open("README.md", encoding="utf-8").read().split("## When something does not work")[1].split("\n## ")[0]
-messages = [line.split("|")[1].strip() for line in readme.splitlines() if line.startswith("| `")]
+page = open("docs/troubleshooting.md", encoding="utf-8").read().split("## Messages")[1].split("\n## ")[0]
+messages = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| `")]
 messages = [message.strip("`") for message in messages if not message.endswith(" inside")]
 page = open("docs/man/cloche.1.in", encoding="utf-8").read().split(".Sh DIAGNOSTICS")[1].split(".Sh ")[0]
 messages += [line[4:] for line in page.splitlines() if line.startswith(".It ")]
@@ -242,7 +243,7 @@ awk '/^\.Sh EXIT STATUS/ { on = 1; next } /^\.Sh / { on = 0 } on' "$page" >"$scr
 	at_least 4 "$scratch/codes" "exit statuses"
 	for status in $(cat "$scratch/codes") 1 128+n; do
 		grep -qE "^\.It $(echo "$status" | sed 's/+/\\+/')( |\$)" "$scratch/statuses" || echo "the man page lacks the exit status $status"
-		grep -qF "| $status |" README.md || echo "README.md lacks the exit status $status"
+		grep -qF "| $status |" docs/troubleshooting.md || echo "docs/troubleshooting.md lacks the exit status $status"
 	done
 } >"$scratch/wrong"
 verdict "every exit status is described" "$scratch/wrong"
@@ -260,11 +261,17 @@ fi
 # completed WORD...: what bash offers for the last word.
 completed() {
 	# shellcheck disable=SC2016 # expanded by that bash
-	bash -c 'source <("$0" completion); COMP_WORDS=(cloche "$@"); COMP_CWORD=$#; _cloche; echo "${COMPREPLY[*]}"' "$cloche" "$@"
+	PATH=$(dirname "$cloche"):$PATH bash -c 'source <("$0" completion); COMP_WORDS=(cloche "$@"); COMP_CWORD=$#; _cloche; echo "${COMPREPLY[*]}"' "$cloche" "$@"
 }
 {
 	[ "$(completed doc)" = doctor ] || echo "cloche doc<TAB> gives '$(completed doc)'"
 	[ "$(completed mcp --mem)" = --memory ] || echo "cloche mcp --mem<TAB> gives '$(completed mcp --mem)'"
+	[ "$(completed profile s)" = show ] || echo "cloche profile s<TAB> gives '$(completed profile s)'"
+	for before in "mcp --profile" "profile show" "explain --memory 1g --profile"; do
+		# shellcheck disable=SC2086 # words
+		[ "$(completed $before str)" = strict ] || echo "cloche $before str<TAB> gives '$(completed $before str)'"
+	done
+	[ "$(completed explain --mem)" = --memory ] || echo "cloche explain --mem<TAB> gives '$(completed explain --mem)'"
 	[ -z "$(completed mcp ./x)" ] || echo "cloche mcp ./x<TAB> gives '$(completed mcp ./x)' instead of leaving it to file names"
 } >"$scratch/wrong" 2>&1
 verdict "completion in bash knows commands and options" "$scratch/wrong"

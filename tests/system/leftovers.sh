@@ -8,8 +8,12 @@ loops=${CLOCHE_KILL_LOOPS:-100}
 
 zombies() { ps -eo stat=,pid=,args= | awk '/^Z/ { print $2 }' | sort; }
 cgroups() { find /sys/fs/cgroup -xdev -type d 2>/dev/null | sort; }
-# Entries of the usual places that carry our name, but for the folders of tests (cloche-system.X, cloche-wire-X and so on).
-temporary() { find /tmp /var/tmp /dev/shm /run -maxdepth 1 -iname '*cloche*' ! -path '/tmp/cloche-[a-z]*[.-]*' 2>/dev/null | sort; }
+# Entries of the usual places that carry our name, but for the folders of tests (cloche-system.X, cloche-wire-X and so on) and those
+# for state, which stay and hold nothing of this test in the end: kill9.sh looks there.
+temporary() {
+	find /tmp /var/tmp /dev/shm /run -maxdepth 1 -iname '*cloche*' ! -path '/tmp/cloche-[a-z]*[.-]*' ! -path '/tmp/cloche-[0-9]*' \
+		! -path /run/cloche 2>/dev/null | sort
+}
 host_state() {
 	grep -v ' /tmp/cloche-fresh[.]' /proc/self/mounts | sort >"$T/$1.mounts" # a bare system that tools/fresh-machine builds
 	cgroups >"$T/$1.cgroups"

@@ -149,3 +149,16 @@ until_true() {
 have() { command -v "$1" >/dev/null 2>&1; }
 # in_usr TOOL: the sandbox will find it, since it sees the host's /usr.
 in_usr() { PATH=/usr/local/bin:/usr/bin:/bin command -v "$1" >/dev/null 2>&1; }
+
+# The build whose walls can be taken away (make holes), where CLOCHE_HOLES names it; else empty.
+holes=${CLOCHE_HOLES:-}
+[ -x "$holes" ] || holes=
+
+# without WALLS COMMAND...: runs that with $CLOCHE being the build for tests, those walls missing.
+without() {
+	local CLOCHE=$holes
+	export CLOCHE_TEST_WITHOUT=$1
+	shift
+	"$@"
+	unset CLOCHE_TEST_WITHOUT
+}

@@ -1,72 +1,26 @@
 /*
- * Reads a seccomp profile (OCI/Docker JSON) into rules. Runs at build time, in gen-filter and in the tests.
+ * Reads our own profiles: see filter_profile.h. Runs while building, in gen-filter, and in the tests.
  *
  * Strict, because a profile that is read more kindly than it was meant is a hole: unknown members, unknown calls, a
  * member given twice, a rule that can never be reached and a denial without a comment are errors. A call that
- * exists on other architectures only is skipped. libseccomp knows the numbers; calls younger than the oldest
- * release we build with (2.5.0) are in a table here.
+ * exists on other architectures only is skipped.
  */
 #include "tools/build/filter_profile.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <linux/audit.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
-#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/attr.h"
+#include "runtime/base/buf.h"
+#include "runtime/base/fd.h"
 
 enum { ERRNO_LAST = 133 }; /* EHWPOISON: the kernel has no larger one for programs */
-
-static const struct filter_arch arches[] = {
-	{ "x86_64", "SCMP_ARCH_X86_64", "__x86_64__", SCMP_ARCH_X86_64, AUDIT_ARCH_X86_64, true },
-	{ "aarch64", "SCMP_ARCH_AARCH64", "__aarch64__", SCMP_ARCH_AARCH64, AUDIT_ARCH_AARCH64, false },
-};
-
-/* Calls by number. Since 424 a call has the same number everywhere; the two probes are x86-64's own. */
-static const struct {
-	const char *name;
-	int x86_64;
-	int generic;
-} young_calls[] = {
-	{ "uretprobe", 335, FILTER_CALL_ELSEWHERE },
-	{ "uprobe", 336, FILTER_CALL_ELSEWHERE },
-	{ "close_range", 436, 436 },
-	{ "faccessat2", 439, 439 },
-	{ "process_madvise", 440, 440 },
-	{ "epoll_pwait2", 441, 441 },
-	{ "mount_setattr", 442, 442 },
-	{ "quotactl_fd", 443, 443 },
-	{ "landlock_create_ruleset", 444, 444 },
-	{ "landlock_add_rule", 445, 445 },
-	{ "landlock_restrict_self", 446, 446 },
-	{ "memfd_secret", 447, 447 },
-	{ "process_mrelease", 448, 448 },
-	{ "futex_waitv", 449, 449 },
-	{ "set_mempolicy_home_node", 450, 450 },
-	{ "cachestat", 451, 451 },
-	{ "fchmodat2", 452, 452 },
-	{ "map_shadow_stack", 453, 453 },
-	{ "futex_wake", 454, 454 },
-	{ "futex_wait", 455, 455 },
-	{ "futex_requeue", 456, 456 },
-	{ "statmount", 457, 457 },
-	{ "listmount", 458, 458 },
-	{ "lsm_get_self_attr", 459, 459 },
-	{ "lsm_set_self_attr", 460, 460 },
-	{ "lsm_list_modules", 461, 461 },
-	{ "mseal", 462, 462 },
-	{ "setxattrat", 463, 463 },
-	{ "getxattrat", 464, 464 },
-	{ "listxattrat", 465, 465 },
-	{ "removexattrat", 466, 466 },
-	{ "open_tree_attr", 467, 467 },
-	{ "file_getattr", 468, 468 },
-	{ "file_setattr", 469, 469 },
-};
 
 static const struct {
 	const char *name;
@@ -75,6 +29,7 @@ static const struct {
 	{ "SCMP_ACT_ALLOW", SECCOMP_RET_ALLOW },
 	{ "SCMP_ACT_ERRNO", SECCOMP_RET_ERRNO },
 	{ "SCMP_ACT_KILL_PROCESS", SECCOMP_RET_KILL_PROCESS },
+	{ "SCMP_ACT_TRACE", SECCOMP_RET_TRACE },
 };
 
 /* One member of a JSON object: unknown ones are errors. */
@@ -85,9 +40,17 @@ struct member {
 };
 
 static const struct member profile_members[] = {
+	{ "comment", cJSON_String, false },
 	{ "defaultAction", cJSON_String, true },
 	{ "defaultErrnoRet", cJSON_Number, false },
 	{ "architectures", cJSON_Array, true },
+	{ "syscalls", cJSON_Array, true },
+};
+
+/* A profile that builds on another one. */
+static const struct member derived_members[] = {
+	{ "comment", cJSON_String, false },
+	{ "extends", cJSON_String, true },
 	{ "syscalls", cJSON_Array, true },
 };
 
@@ -110,29 +73,6 @@ static void json_donep(cJSON **j)
 {
 	cJSON_Delete(*j);
 	*j = NULL;
-}
-
-const struct filter_arch *filter_arch_find(const char *name)
-{
-	uint32_t native = seccomp_arch_native();
-
-	for (size_t i = 0; i < ARRAY_LEN(arches); i++)
-		if (name ? strcmp(arches[i].name, name) == 0 : arches[i].scmp == native)
-			return &arches[i];
-	return NULL;
-}
-
-int filter_call_number(const struct filter_arch *arch, const char *name)
-{
-	int nr = seccomp_syscall_resolve_name_arch(arch->scmp, name);
-
-	if (nr >= 0)
-		return nr;
-	for (size_t i = 0; i < ARRAY_LEN(young_calls); i++)
-		if (strcmp(young_calls[i].name, name) == 0)
-			return arch->scmp == SCMP_ARCH_X86_64 ? young_calls[i].x86_64 : young_calls[i].generic;
-	/* libseccomp has made-up negative numbers for what an architecture lacks. */
-	return nr == __NR_SCMP_ERROR ? FILTER_CALL_UNKNOWN : FILTER_CALL_ELSEWHERE;
 }
 
 static int wrong(struct err *err, const char *what, const char *problem)
@@ -217,44 +157,61 @@ static int get_action(const cJSON *obj, const char *action_name, const char *err
 			int r = get_number(obj, errno_name, ERRNO_LAST, &number, what, err);
 			if (r < 0)
 				return r;
-			if (number == 0)
-				return wrong(err, what, "an errno of 0 would pretend success");
+			if (number == 0 && !get(obj, "args"))
+				return wrong(err, what, "an errno of 0 would pretend success, whatever was asked");
 		}
 		*ret = actions[i].action | number;
 		return 0;
 	}
 	return err_set(err, ERR_USAGE, EINVAL,
-		       "%s: action '%s' is not known: use SCMP_ACT_ALLOW, SCMP_ACT_ERRNO or SCMP_ACT_KILL_PROCESS",
+		       "%s: action '%s' is not known: use SCMP_ACT_ALLOW, SCMP_ACT_ERRNO, SCMP_ACT_TRACE or SCMP_ACT_KILL_PROCESS",
 		       what, s);
+}
+
+/* A pointer that is NULL: the one comparison of all 64 bits, since there is no smaller one that a pointer cannot deceive. */
+static bool is_null_cond(const cJSON *obj)
+{
+	return strcmp(get(obj, "op")->valuestring, "SCMP_CMP_EQ") == 0 && get(obj, "value")->valuedouble == 0 &&
+	       (!get(obj, "valueTwo") || get(obj, "valueTwo")->valuedouble == 0);
 }
 
 /* In OCI's words for SCMP_CMP_MASKED_EQ, "value" is the mask and "valueTwo" what must remain. */
 static int read_cond(const cJSON *obj, struct filter_cond *ret, const char *what, struct err *err)
 {
-	struct filter_cond c = { 0 };
+	struct filter_cond c = { .op = FILTER_MASKED_EQ };
+	uint32_t mask = 0, value = 0;
 	int r = check_members(obj, cond_members, ARRAY_LEN(cond_members), what, err);
 
 	if (r < 0)
 		return r;
+	r = get_number(obj, "index", 5, &c.arg, what, err);
+	if (r < 0)
+		return r;
+	if (is_null_cond(obj)) {
+		c.mask = UINT64_MAX;
+		*ret = c;
+		return 0;
+	}
 	if (strcmp(get(obj, "op")->valuestring, "SCMP_CMP_MASKED_EQ") != 0)
 		return err_set(err, ERR_USAGE, EINVAL,
 			       "%s: op '%s' compares all 64 bits: use SCMP_CMP_MASKED_EQ and a mask of 32 bits", what,
 			       get(obj, "op")->valuestring);
-	if ((r = get_number(obj, "index", 5, &c.arg, what, err)) < 0 ||
-	    (r = get_number(obj, "value", UINT32_MAX, &c.mask, what, err)) < 0 ||
-	    (r = get_number(obj, "valueTwo", UINT32_MAX, &c.value, what, err)) < 0)
+	if ((r = get_number(obj, "value", UINT32_MAX, &mask, what, err)) < 0 ||
+	    (r = get_number(obj, "valueTwo", UINT32_MAX, &value, what, err)) < 0)
 		return r;
-	if (c.mask == 0)
+	if (mask == 0)
 		return wrong(err, what, "a mask ('value') of 0 compares nothing");
-	if (c.value & ~c.mask)
+	if (value & ~mask)
 		return wrong(err, what, "'valueTwo' has bits that the mask ('value') removes: it can never match");
+	c.mask = mask;
+	c.value = value;
 	*ret = c;
 	return 0;
 }
 
-static int read_rule(const cJSON *obj, struct filter_rule *ret, const char *what, struct err *err)
+static int read_rule(struct filter_profile *p, const cJSON *obj, struct filter_rule *ret, const char *what, struct err *err)
 {
-	struct filter_rule rule = { 0 };
+	struct filter_rule rule = { .comment = "" };
 	const cJSON *args = get(obj, "args");
 	const cJSON *comment = get(obj, "comment");
 	const cJSON *item;
@@ -273,41 +230,43 @@ static int read_rule(const cJSON *obj, struct filter_rule *ret, const char *what
 		return wrong(err, what, "'args' is empty: leave it out");
 	if (rule.action != SECCOMP_RET_ALLOW && (!comment || comment->valuestring[0] == '\0'))
 		return wrong(err, what, "a denial needs a 'comment' that says why");
+	if (comment)
+		rule.comment = filter_keep_comment(p, comment->valuestring);
+	if (!rule.comment)
+		return wrong(err, what, "too many comments");
 	*ret = rule;
 	return 0;
 }
 
-static int add_rule(struct filter_profile *p, const char *name, const struct filter_rule *rule, const char *what,
+/* @based: a rule of a profile that another one extends, whose own rules for the call decide first. */
+static int add_rule(struct filter_profile *p, const char *name, const struct filter_rule *rule, bool based, const char *what,
 		    struct err *err)
 {
 	int nr = filter_call_number(p->arch, name);
-	struct filter_call *call = NULL;
 
 	if (nr == FILTER_CALL_ELSEWHERE)
 		return 0;
 	if (nr < 0 || strlen(name) >= FILTER_NAME_MAX)
 		return err_set(err, ERR_USAGE, EINVAL, "%s: there is no system call '%s'", what, name);
-	for (unsigned int i = 0; i < p->ncalls && !call; i++)
-		if (p->call[i].nr == (uint32_t) nr)
-			call = &p->call[i];
-	if (!call) {
-		if (p->ncalls == FILTER_CALLS_MAX)
-			return wrong(err, what, "too many system calls");
-		call = &p->call[p->ncalls++];
-		call->nr = (uint32_t) nr;
-		(void) snprintf(call->name, sizeof(call->name), "%s", name);
-	}
-	if (call->nrules > 0 && call->rule[call->nrules - 1].ncond == 0)
+
+	struct filter_call *call = filter_add_call(p, (uint32_t) nr, name);
+	if (!call)
+		return wrong(err, what, "too many system calls");
+	if (call->nrules > 0 && call->rule[call->nrules - 1].ncond == 0) {
+		if (based && call->derived)
+			return 0;
 		return err_set(err, ERR_USAGE, EINVAL,
 			       "%s: this rule for '%s' can never be reached: an earlier one has no conditions", what,
 			       name);
+	}
 	if (call->nrules == FILTER_RULES_MAX)
 		return err_set(err, ERR_USAGE, EINVAL, "%s: too many rules for '%s'", what, name);
+	call->derived |= !based;
 	call->rule[call->nrules++] = *rule;
 	return 0;
 }
 
-static int read_rules(struct filter_profile *p, const cJSON *array, struct err *err)
+static int read_rules(struct filter_profile *p, const cJSON *array, bool based, struct err *err)
 {
 	unsigned int index = 0;
 	const cJSON *obj;
@@ -322,7 +281,7 @@ static int read_rules(struct filter_profile *p, const cJSON *array, struct err *
 		int r = check_members(obj, rule_members, ARRAY_LEN(rule_members), what, err);
 		if (r < 0)
 			return r;
-		r = read_rule(obj, &rule, what, err);
+		r = read_rule(p, obj, &rule, what, err);
 		if (r < 0)
 			return r;
 		if (cJSON_GetArraySize(get(obj, "names")) == 0)
@@ -330,7 +289,7 @@ static int read_rules(struct filter_profile *p, const cJSON *array, struct err *
 		cJSON_ArrayForEach(name, get(obj, "names")) {
 			if (!cJSON_IsString(name))
 				return wrong(err, what, "'names' must hold strings");
-			r = add_rule(p, name->valuestring, &rule, what, err);
+			r = add_rule(p, name->valuestring, &rule, based, what, err);
 			if (r < 0)
 				return r;
 		}
@@ -349,42 +308,120 @@ static int check_arch(const struct filter_arch *arch, const cJSON *array, struct
 		       arch->name, arch->oci_name);
 }
 
-static int by_number(const void *a, const void *b)
+static cJSON *parse(const char *text, size_t len, struct err *err)
 {
-	const struct filter_call *x = a;
-	const struct filter_call *y = b;
+	const char *end = NULL;
+	_cleanup_(json_donep) cJSON *root = cJSON_ParseWithLengthOpts(text, len, &end, 0);
 
-	return (x->nr > y->nr) - (x->nr < y->nr);
+	if (!root) {
+		(void) err_set(err, ERR_USAGE, EINVAL, "the profile is not JSON: it goes wrong at byte %zu",
+			       end ? (size_t) (end - text) : 0);
+		return NULL;
+	}
+	while (end < text + len && strchr(" \t\r\n", *end) && *end != '\0')
+		end++;
+	if (end != text + len) {
+		(void) wrong(err, "the profile", "something follows the JSON object");
+		return NULL;
+	}
+	return TAKE_PTR(root);
+}
+
+/* Reads the complete profile @root behind what is in @p already. */
+static int read_profile(struct filter_profile *p, const cJSON *root, bool based, struct err *err)
+{
+	int r = check_members(root, profile_members, ARRAY_LEN(profile_members), "the profile", err);
+
+	if (r < 0)
+		return r;
+	r = check_arch(p->arch, get(root, "architectures"), err);
+	if (r < 0)
+		return r;
+	r = get_action(root, "defaultAction", "defaultErrnoRet", &p->default_action, "the profile", err);
+	if (r < 0)
+		return r;
+	r = read_rules(p, get(root, "syscalls"), based, err);
+	if (r < 0)
+		return r;
+	qsort(p->call, p->ncalls, sizeof(p->call[0]), filter_by_number);
+	return 0;
 }
 
 int filter_profile_parse(const char *text, size_t len, const struct filter_arch *arch, struct filter_profile *ret,
 			 struct err *err)
 {
-	const char *end = NULL;
-	_cleanup_(json_donep) cJSON *root = cJSON_ParseWithLengthOpts(text, len, &end, 0);
+	_cleanup_(json_donep) cJSON *root = parse(text, len, err);
 
 	if (!root)
-		return err_set(err, ERR_USAGE, EINVAL, "the profile is not JSON: it goes wrong at byte %zu",
-			       end ? (size_t) (end - text) : 0);
-	while (end < text + len && strchr(" \t\r\n", *end) && *end != '\0')
-		end++;
-	if (end != text + len)
-		return wrong(err, "the profile", "something follows the JSON object");
-
-	int r = check_members(root, profile_members, ARRAY_LEN(profile_members), "the profile", err);
-	if (r < 0)
-		return r;
-	r = check_arch(arch, get(root, "architectures"), err);
-	if (r < 0)
-		return r;
+		return -EINVAL;
 	memset(ret, 0, sizeof(*ret));
 	ret->arch = arch;
-	r = get_action(root, "defaultAction", "defaultErrnoRet", &ret->default_action, "the profile", err);
-	if (r < 0)
-		return r;
-	r = read_rules(ret, get(root, "syscalls"), err);
-	if (r < 0)
-		return r;
-	qsort(ret->call, ret->ncalls, sizeof(ret->call[0]), by_number);
+	return read_profile(ret, root, false, err);
+}
+
+static int read_file(const char *path, struct buf *b, struct err *err)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, ERR_SYSTEM, errno, "cannot open '%s': %m", path);
+	for (;;) {
+		char chunk[16384];
+		ssize_t n = read(fd, chunk, sizeof(chunk));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_set(err, ERR_SYSTEM, errno, "cannot read '%s': %m", path);
+		if (n == 0)
+			break;
+		buf_add(b, chunk, (size_t) n);
+	}
+	if (buf_error(b) < 0)
+		return err_set(err, ERR_USAGE, -buf_error(b), "'%s' is larger than %d bytes", path, FILTER_PROFILE_MAX);
 	return 0;
+}
+
+static cJSON *parse_file(const char *path, struct err *err)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(FILTER_PROFILE_MAX);
+
+	return read_file(path, &text, err) < 0 ? NULL : parse(buf_cstr(&text), text.len, err);
+}
+
+/* The profile that @root extends lies in the same folder. One step: it extends no other. */
+static int read_base(struct filter_profile *p, const char *path, const cJSON *root, struct err *err)
+{
+	_cleanup_buf_ struct buf base_path = BUF_INIT(4096);
+	const char *slash = strrchr(path, '/');
+	const char *name = get(root, "extends")->valuestring;
+
+	if (strchr(name, '/'))
+		return wrong(err, "'extends'", "must name a file of the same folder");
+	buf_addf(&base_path, "%.*s%s", slash ? (int) (slash + 1 - path) : 0, path, name);
+	_cleanup_(json_donep) cJSON *base = parse_file(buf_cstr(&base_path), err);
+	return base ? read_profile(p, base, true, err) : -EINVAL;
+}
+
+static int load(struct filter_profile *p, const char *path, struct err *err)
+{
+	_cleanup_(json_donep) cJSON *root = parse_file(path, err);
+
+	if (!root)
+		return -EINVAL;
+	if (!get(root, "extends"))
+		return read_profile(p, root, false, err);
+	int r = check_members(root, derived_members, ARRAY_LEN(derived_members), "the profile", err);
+	if (r < 0)
+		return r;
+	r = read_rules(p, get(root, "syscalls"), false, err);
+	return r < 0 ? r : read_base(p, path, root, err);
+}
+
+int filter_profile_load(const char *path, const struct filter_arch *arch, struct filter_profile *ret, struct err *err)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->arch = arch;
+	int r = load(ret, path, err);
+	return r < 0 ? err_wrap(err, "profile '%s'", path) : 0;
 }

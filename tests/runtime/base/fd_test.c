@@ -258,6 +258,33 @@ START_TEST(test_set_nonblock)
 }
 END_TEST
 
+static size_t count_entries(DIR *list)
+{
+	size_t n = 0;
+
+	while (readdir(list))
+		n++;
+	return n;
+}
+
+START_TEST(test_list)
+{
+	int dir = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_list_ DIR *first = fd_list(dir), *second = fd_list(dir), *none = fd_list(-EBADF);
+
+	ck_assert_ptr_nonnull(first);
+	ck_assert_ptr_nonnull(second);
+	size_t n = count_entries(first);
+	ck_assert_uint_gt(n, 2);
+	ck_assert_uint_eq(count_entries(second), n); /* the one is not read further by the other */
+	ck_assert(is_cloexec(dirfd(first)));
+	ck_assert_ptr_null(none);
+	fd_close(dir);
+	rewinddir(first);
+	ck_assert_uint_eq(count_entries(first), n); /* nor does it need the folder that it was made from */
+}
+END_TEST
+
 UNIT_MAIN("runtime/base/fd", test_close_keeps_errno, test_ownership, test_read_exact, test_write_all_waits,
 	  test_write_all_fails, test_read_text, test_read_text_newlines, test_above_stdio, test_ensure_stdio,
-	  test_cloexec_from, test_set_nonblock)
+	  test_cloexec_from, test_set_nonblock, test_list)

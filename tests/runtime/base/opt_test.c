@@ -4,6 +4,7 @@
 #include "runtime/base/opt.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -253,5 +254,40 @@ START_TEST(test_random_words)
 }
 END_TEST
 
-UNIT_MAIN("runtime/base/opt", test_spellings, test_operands, test_refusals, test_very_long_word, test_nearest, test_texts,
+static void see(void *userdata, const struct opt *opt, const char *value)
+{
+	IGNORE_RESULT(record(userdata, opt, value && strcmp(value, "bad") == 0 ? "worse" : value, NULL));
+}
+
+/* A visit sees what a parse would set, up to the first mistake, and moves nothing. */
+START_TEST(test_visit)
+{
+	static const struct {
+		enum opt_order order;
+		const char *words[6];
+		const char *trace;
+	} cases[] = {
+		{ OPT_PERMUTE, { "a", "-v", "b", "--memory=1", "c" }, "verbose=NULL memory=1 " },
+		{ OPT_STOP_AT_OPERAND, { "-v", "ls", "--memory=1" }, "verbose=NULL " },
+		{ OPT_PERMUTE, { "-v", "--", "--memory=1" }, "verbose=NULL " },
+		{ OPT_PERMUTE, { "-vm", "bad", "-t" }, "verbose=NULL memory=worse tty=NULL " },
+		{ OPT_PERMUTE, { "-v", "--bogus", "-t" }, "verbose=NULL " },
+		{ OPT_PERMUTE, { "-v", "--memory" }, "verbose=NULL " },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *argv[ARRAY_LEN(cases[0].words) + 1] = { NULL };
+		int argc = 0;
+		for (; cases[i].words[argc]; argc++)
+			argv[argc] = (char *) (uintptr_t) cases[i].words[argc];
+		trace[0] = '\0';
+		opt_visit(table, GROUP_A, cases[i].order, see, trace, argc, argv);
+		ck_assert_str_eq(trace, cases[i].trace);
+		for (int j = 0; j < argc; j++)
+			ck_assert_ptr_eq(argv[j], cases[i].words[j]);
+	}
+}
+END_TEST
+
+UNIT_MAIN("runtime/base/opt", test_spellings, test_operands, test_visit, test_refusals, test_very_long_word, test_nearest, test_texts,
 	  test_random_words)

@@ -67,4 +67,37 @@ START_TEST(test_signals_are_reset)
 }
 END_TEST
 
-UNIT_MAIN("runtime/base/proc", test_exit_status, test_wait_reaps_once, test_signals_are_reset)
+/* The child of a child is killed with its parent, and also when it asks for that too late: its end of a pipe closes. */
+static void check_orphan(useconds_t parent_us, useconds_t child_us)
+{
+	int fds[2];
+	char byte;
+
+	ck_assert_int_eq(pipe(fds), 0);
+	pid_t parent = fork();
+	ck_assert_int_ge(parent, 0);
+	if (parent == 0) {
+		pid_t me = getpid();
+		if (fork() == 0) {
+			(void) usleep(child_us);
+			if (proc_die_with_parent(me) == 0)
+				(void) pause();
+			_exit(1);
+		}
+		(void) usleep(parent_us);
+		_exit(0);
+	}
+	(void) close(fds[1]);
+	ck_assert_int_eq(proc_wait(parent, NULL), 0);
+	ck_assert_int_eq(read(fds[0], &byte, 1), 0); /* waits until the last of them is gone; a hang is a failure */
+	(void) close(fds[0]);
+}
+
+START_TEST(test_dies_with_parent)
+{
+	check_orphan(100000, 0);
+	check_orphan(0, 100000);
+}
+END_TEST
+
+UNIT_MAIN("runtime/base/proc", test_exit_status, test_wait_reaps_once, test_signals_are_reset, test_dies_with_parent)

@@ -135,6 +135,29 @@ START_TEST(test_random)
 }
 END_TEST
 
+/* What a terminal would obey, or would not show as it is, is no more; the rest is. */
+START_TEST(test_printable)
+{
+	static const struct {
+		const char *text, *printed;
+	} rows[] = {
+		{ "plain \xc3\xa9 \xe2\x82\xac", "plain \xc3\xa9 \xe2\x82\xac" },
+		{ "a\033]0;title\007b", "a?]0;title?b" },
+		{ "two\nlines\r", "two?lines?" },
+		{ "c1 \xc2\x9b", "c1 ?" },
+		{ "raw \x9b", "raw " UTF8_REPLACEMENT },
+		{ "rtl \xe2\x80\xae", "rtl ?" },
+		{ "", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_buf_ struct buf out = BUF_INIT(100);
+		utf8_add_printable(&out, rows[i].text, strlen(rows[i].text));
+		ck_assert_str_eq(buf_cstr(&out), rows[i].printed);
+	}
+}
+END_TEST
+
 START_TEST(test_byte_order_mark)
 {
 	ck_assert_uint_eq(utf8_bom_length(UTF8_BOM "x", 4), 3);
@@ -147,4 +170,4 @@ START_TEST(test_byte_order_mark)
 END_TEST
 
 UNIT_MAIN("runtime/base/utf8", test_decode, test_valid_prefix, test_repair_counts_maximal_parts, test_cutting, test_random,
-	  test_byte_order_mark)
+	  test_printable, test_byte_order_mark)

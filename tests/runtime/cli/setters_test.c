@@ -26,7 +26,8 @@ enum {
 	ROUNDS = 2000,
 };
 
-static const enum cli_group groups[] = { GROUP_RUN, GROUP_MCP, GROUP_DOCTOR };
+static const enum cli_group groups[] = { GROUP_RUN, GROUP_MCP, GROUP_DOCTOR, GROUP_PS, GROUP_KILL, GROUP_GC,
+					  GROUP_EXPLAIN, GROUP_PROFILES, GROUP_IN_PROFILE };
 
 #define FOR_EACH_OPTION(o) for (const struct opt *o = options_table; (o)->name; (o)++)
 
@@ -89,6 +90,8 @@ START_TEST(test_names_are_unique)
 		FOR_EACH_OPTION(b) {
 			if (a == b)
 				break;
+			if (!(a->groups & b->groups))
+				continue; /* of different commands */
 			ck_assert_str_ne(a->name, b->name);
 			ck_assert_msg(!a->letter || a->letter != b->letter, "-%c: --%s and --%s", a->letter, a->name, b->name);
 			ck_assert_msg(!a->alias || (strcmp(a->alias, b->name) != 0 && (!b->alias || strcmp(a->alias, b->alias) != 0)),
@@ -160,8 +163,16 @@ static const struct values {
 	const char *bad[VALUES_MAX];
 } rows[] = {
 	{ "help", SWITCH_ROW },
+	{ "profile", { "strict", "./x.json", "/" }, { "" } }, /* found out by layers.c */
+	{ "workspace-profile", SWITCH_ROW },
+	{ "plan", SWITCH_ROW },
+	{ "workspace-mode", { "rw", "ro", "tmpfs" }, { "", "RW", "none", "ro,rw", "overlay" } },
 	{ "workspace", { ".", "/srv", "none", "relative/path", "-" }, { "" } },
 	{ "allow-home", SWITCH_ROW },
+	{ "protect", { "a", ".x", "a/b", "a/", "./a", "/workspace/a/b/", "a..b", "..." },
+	  { "", ".", "..", "/", "/a", "../a", "a/../b", "a//b", "a/.", "/workspace", "/workspace/", "/workspace/../a" } },
+	{ "unprotect", { "all", ".git", ".git/hooks", ".github/", "/workspace/.claude", "./.envrc" },
+	  { "", "src", ".git/hooks/x", "..", "/", ".gi", ".githooks", "all/x" } },
 	{ "volume",
 	  { "/a:/b", "./a:/b", "../a:/b:ro", ".:/workspace", "/a:/b/", "/a:/b:rw", "/a:/b:ro,z", "/a:/b:", "/:/host:ro", "/a:/home/agent",
 	    "/a:/devil", "/a:/etc/hosts", "/a:/workspace/sub" },
@@ -178,10 +189,11 @@ static const struct values {
 	    "type,target=/b", "type=tmpfs,target=/b,readonl", "type=tmpfs,target=/b,readonly", "type=tmpfs,target=/dev" } },
 	{ "tmpfs",
 	  { "/b", "/b:size=64m", "/b:size=4k,mode=0700", "/b:noexec,rw,nosuid,nodev", "/tmp:size=2g", "/tmp:noexec", "/dev/shm:size=1m",
+	    "/dev/shm:noexec", "/tmp:exec", "/workspace", "/workspace:size=1m", "/workspace/build:noexec",
 	    "/home/agent:size=100m", "/b:", "/b/" },
 	  { "", "b", "/", "/proc", "/dev", "/dev/pts", "/b:size=", "/b:size=4095", "/b:size=99999t", "/b:size=1.5g", "/b:mode=",
 	    "/b:mode=9", "/b:mode=01778", "/b:mode=4755", "/b:suid", "/b:dev", "/b:size=1m,bogus", "/b:xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
-	    "/dev/shm:noexec", "/b/..", ":size=1m" } },
+	    "/workspace:noexec", "/b/..", ":size=1m" } },
 	{ "shm-size", { "4096", "64m", "1G" }, { "", "0", "4095", "x", "-1", "1.5g", "64mm" } },
 	{ "read-only", ALWAYS_ROW },
 	{ "workdir", { "/", "/workspace/sub", "/tmp/" }, { "", "sub", "../x", "/a/..", "//a", "/a\x01" } },
@@ -189,7 +201,8 @@ static const struct values {
 	{ "env-file", { "/dev/null" }, { "", "/nonexistent/file", "/" } },
 	{ "user", { "1", "1000", "1000:1000", "65533:1" },
 	  { "", "0", "0:0", "1:0", "0:1", "root", "-1", "+1", "65534", "4294967296", "1000:", ":1000", "1000:1000:1", "01", "1:x",
-	    "99999999999999999999:1", " 1" } },
+	    "99999999999999999999:1", " 1", "1:", "1:1:1", "1 ", "0x1", "4294967295", "1:-1", "1:18446744073709551617" } },
+	{ "userns", { "single", "subid", "auto" }, { "", "host", "Single", "auto ", "keep-id", "none", "1" } },
 	{ "hostname", { "a", "box-1", "a.b", "0" },
 	  { "", "-a", ".a", "a_b", "a b", "a\n", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" } },
 	{ "name", { "a", "my_box.1-x" }, { "", "-a", "a/b", "a b", "\x1b[31m" } },
@@ -209,12 +222,20 @@ static const struct values {
 	    "bogus=1" } },
 	{ "network", { "none" }, { "", "host", "bridge", "None", "none " } },
 	{ "cap-drop", { "ALL", "all", "NET_ADMIN", "CAP_SYS_ADMIN" }, { "", "-", "a b", "net/admin" } },
-	{ "security-opt", { "no-new-privileges", "no-new-privileges:true", "no-new-privileges=true" },
-	  { "", "no-new-privileges:false", "no-new-privileges=false", "seccomp=unconfined", "seccomp=/x.json", "apparmor=unconfined",
-	    "label=disable" } },
+	{ "security-opt", { "no-new-privileges", "no-new-privileges:true", "no-new-privileges=true", "seccomp=/x.json", "seccomp:x.json",
+			    "seccomp=default", "seccomp=builtin", "seccomp=debug" },
+	  { "", "no-new-privileges:false", "no-new-privileges=false", "seccomp", "seccomp=", "seccomp:", "seccomp=unconfined",
+	    "seccomp:unconfined", "seccompx=y", "apparmor=unconfined", "label=disable" } },
+	{ "allow-debug", SWITCH_ROW },
+	{ "allow-weaker", { "proc", "root", "hostname", "proc,root", "hostname,proc,proc" },
+	  { "", "all", ",", "proc,", ",proc", "proc,,root", "proc root", "proc,x", "Proc", "pro", "procs", "seccomp", "true" } },
 	{ "log-level", { "debug", "warning", "" }, { NULL } }, /* examined together with the variable LOG_LEVEL, by `cloche mcp` */
 	{ "structured-output", SWITCH_ROW },
 	{ "json", SWITCH_ROW },
+	{ "all", SWITCH_ROW },
+	{ "quiet", SWITCH_ROW },
+	{ "dry-run", SWITCH_ROW },
+	{ "signal", { "TERM", "KILL", "SIGKILL", "SIGTERM", "9", "15" }, { "", "HUP", "kill", "0", "-9", "STOP", "999" } },
 };
 
 static void write_line(char line[static LINE_SIZE], const char *name, const char *value)
@@ -307,6 +328,20 @@ START_TEST(test_what_is_set)
 	ck_assert(after("-u 5")->spec.uid == 5 && options.spec.gid == 5);
 	ck_assert(after("-u 5:6")->spec.uid == 5 && options.spec.gid == 6);
 	ck_assert_uint_eq(after("--shm-size 8k")->spec.shm_size, 8192);
+	ck_assert_int_eq(after("--rm")->spec.userns, SPEC_USERNS_SINGLE);
+	ck_assert_int_eq(after("--userns=auto")->spec.userns, SPEC_USERNS_AUTO);
+	ck_assert_int_eq(after("--userns auto --userns subid")->spec.userns, SPEC_USERNS_SUBID);
+	ck_assert_uint_eq(after("--rm")->spec.allow_weaker, 0);
+	ck_assert_uint_eq(after("--allow-weaker=proc")->spec.allow_weaker, SPEC_WEAKER_PROC);
+	ck_assert_uint_eq(after("--allow-weaker=proc,hostname")->spec.allow_weaker, SPEC_WEAKER_PROC | SPEC_WEAKER_HOSTNAME);
+	ck_assert_uint_eq(after("--allow-weaker=root --allow-weaker proc")->spec.allow_weaker, SPEC_WEAKER_PROC | SPEC_WEAKER_ROOT);
+
+	ck_assert(!after("--rm")->spec.filter_path && !options.spec.allow_debug);
+	ck_assert_str_eq(after("--security-opt seccomp=a.json")->spec.filter_path, "a.json");
+	ck_assert(!after("--security-opt seccomp=a.json --security-opt seccomp=default")->spec.filter_path);
+	ck_assert(after("--allow-debug")->spec.allow_debug && !after("--allow-debug --allow-debug=false")->spec.allow_debug);
+	ck_assert(after("--security-opt seccomp=debug")->spec.allow_debug && !options.spec.filter_path);
+	ck_assert(after("--security-opt seccomp=a.json --allow-debug")->spec.allow_debug && options.spec.filter_path);
 
 	const struct spec_rlimit *limits = after("--ulimit nofile=3:4 --ulimit cpu=9 --ulimit stack=1:unlimited")->spec.rlimits;
 	ck_assert(limits[RLIMIT_NOFILE].soft == 3 && limits[RLIMIT_NOFILE].hard == 4);
@@ -331,6 +366,14 @@ START_TEST(test_workspace)
 	}
 	ck_assert(!after("-v ./p:/workspace")->spec.workspace_read_only);
 	ck_assert(!after("-v ./p:/workspace:ro -v ./p:/workspace:rw")->spec.workspace_read_only);
+	/* A volume about which nothing is said leaves the mode alone. */
+	ck_assert(after("--workspace-mode ro -v ./p:/workspace")->spec.workspace_read_only);
+	ck_assert(!after("--workspace-mode ro -v ./p:/workspace:rw")->spec.workspace_read_only);
+	ck_assert(!after("--workspace-mode ro --workspace-mode rw")->spec.workspace_read_only);
+	ck_assert(after("--workspace-mode tmpfs")->spec.workspace_in_memory && !options.spec.workspace_read_only);
+	ck_assert(!after("--workspace-mode tmpfs --workspace-mode ro")->spec.workspace_in_memory && options.spec.workspace_read_only);
+	ck_assert(after("--tmpfs /workspace:size=16k")->spec.workspace_in_memory && options.spec.workspace_size == 16384);
+	ck_assert_uint_eq(options.spec.mount_count, 0);
 }
 END_TEST
 
@@ -349,7 +392,7 @@ START_TEST(test_mounts)
 		{ "--mount type=tmpfs,dst=/b/,tmpfs-size=4k,tmpfs-mode=700", { SPEC_TMPFS, NULL, "/b", false, false, 4096, 0700 } },
 		{ "--tmpfs /b", { SPEC_TMPFS, NULL, "/b", false, false, 64 << 20, 01777 } },
 		{ "--tmpfs /b/:noexec,size=8k,mode=0", { SPEC_TMPFS, NULL, "/b", false, true, 8192, 0 } },
-		{ "--tmpfs /tmp:noexec,size=8k", { SPEC_TMPFS, NULL, "/tmp", false, true, 8192, 01777 } },
+		{ "--tmpfs /b:noexec,exec", { SPEC_TMPFS, NULL, "/b", false, false, 64 << 20, 01777 } },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -360,6 +403,19 @@ START_TEST(test_mounts)
 		ck_assert_pstr_eq(m->source, wanted->source);
 		ck_assert_str_eq(m->target, wanted->target);
 	}
+}
+END_TEST
+
+/* Of those that are there anyway, what is said counts, and the rest stays. */
+START_TEST(test_noexec_of_existing_folders)
+{
+	const struct spec *s = &after("--tmpfs /tmp:noexec,size=8k --tmpfs /home/agent/:noexec --tmpfs /dev/shm:noexec")->spec;
+
+	ck_assert(s->tmp_no_exec && s->home_no_exec && s->shm_no_exec && s->tmp_size == 8192 && s->mount_count == 0);
+	s = &after("--tmpfs /tmp:noexec,size=8k --tmpfs /tmp:size=16k")->spec;
+	ck_assert(s->tmp_no_exec && s->tmp_size == 16384);
+	s = &after("--tmpfs /tmp:noexec,size=8k --tmpfs /tmp:exec")->spec;
+	ck_assert(!s->tmp_no_exec && s->tmp_size == 8192);
 }
 END_TEST
 
@@ -446,6 +502,7 @@ START_TEST(test_too_many)
 		{ "-v/a:/v", "/", "too many mounts" },
 		{ "--mount=type=tmpfs,dst=/m", "", "too many mounts" },
 		{ "-eV", "=1", "too many environment variables" },
+		{ "--protect=p", "", "too many of --protect" },
 	};
 	static char words[SPEC_ENV_MAX + 1][64];
 	char *argv[SPEC_ENV_MAX + 1];
@@ -498,5 +555,6 @@ START_TEST(test_random_values)
 END_TEST
 
 UNIT_MAIN("runtime/cli/setters", test_names_are_unique, test_help, test_refused_options_say_why, test_values, test_what_is_set,
-	  test_workspace, test_mounts, test_sizes_of_existing_folders, test_environment, test_env_file, test_too_many,
+	  test_workspace, test_mounts, test_noexec_of_existing_folders, test_sizes_of_existing_folders, test_environment,
+	  test_env_file, test_too_many,
 	  test_random_values)

@@ -339,6 +339,27 @@ START_TEST(test_kernel_file_systems)
 }
 END_TEST
 
+/* Where no procfs can be mounted, and that was accepted: the host's, with nothing about it writable or executable. */
+START_TEST(test_weaker_proc)
+{
+	static struct shape s;
+	size_t found = 0;
+
+	shape_init(&s, "weaker proc");
+	s.spec.weaker = SPEC_WEAKER_PROC;
+	build(&s);
+	for (size_t i = 0; i < s.plan.count; i++) {
+		const struct mount_op *op = &s.plan.ops[i];
+		if (strcmp(op->target, "proc") != 0 || op->kind == MOUNT_DIR)
+			continue;
+		ck_assert(op->kind == MOUNT_PROC && op->flags == (MOUNT_NOEXEC | MOUNT_MAKE_TARGET) && op->tree_fd < 0);
+		ck_assert_str_eq(op->source, "/proc");
+		found++;
+	}
+	ck_assert_uint_eq(found, 1);
+}
+END_TEST
+
 START_TEST(test_base_folders)
 {
 	static struct shape s;
@@ -390,6 +411,50 @@ START_TEST(test_workspace_modes)
 }
 END_TEST
 
+/* The operation @kind at @target that comes last; its index, or -1. */
+static int last_index(const struct mountplan *plan, enum mount_kind kind, const char *target)
+{
+	int found = -1;
+
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->ops[i].kind == kind && strcmp(plan->ops[i].target, target) == 0)
+			found = (int) i;
+	return found;
+}
+
+/*
+ * A mount at a name that a read-only workspace does not have: the workspace becomes a tmpfs with its entries, which is closed behind the
+ * mounts in it. In a writable workspace, and for a name that is there, it stays the folder.
+ */
+START_TEST(test_workspace_by_entry)
+{
+	static const struct {
+		bool read_only, lacks, none;
+		bool entries, closed;
+	} cases[] = {
+		{ true, true, false, true, true },    { true, false, false, false, false }, { false, true, false, false, false },
+		{ true, false, true, false, true },   { false, false, true, false, false },
+	};
+	static struct shape s;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		shape_init(&s, "by entry");
+		s.spec.workspace = cases[i].none ? SPEC_WORKSPACE_NONE : SPEC_WORKSPACE_PATH;
+		s.spec.workspace_read_only = cases[i].read_only;
+		s.facts.workspace_lacks_target = cases[i].lacks;
+		add_mount(&s, (struct spec_mount) { SPEC_TMPFS, NULL, "/workspace/build", false, false, 1 << 20, 01777 }, -EBADF);
+		build(&s);
+		int entries = last_index(&s.plan, MOUNT_ENTRIES, "workspace"), build_at = last_index(&s.plan, MOUNT_TMPFS, "workspace/build");
+		int closed = last_index(&s.plan, MOUNT_READ_ONLY, "workspace");
+		ck_assert_msg((entries >= 0) == cases[i].entries && (closed >= 0) == cases[i].closed, "case %zu", i);
+		ck_assert_int_gt(build_at, entries);
+		ck_assert(closed < 0 || closed > build_at);
+		ck_assert(entries < 0 || entries > last_index(&s.plan, MOUNT_BIND, "workspace"));
+		ck_assert_int_gt(last_index(&s.plan, MOUNT_READ_ONLY, ""), closed);
+	}
+}
+END_TEST
+
 START_TEST(test_sizes_reach_their_folder)
 {
 	static struct shape s;
@@ -402,6 +467,14 @@ START_TEST(test_sizes_reach_their_folder)
 	ck_assert_str_eq(find(&s.plan, MOUNT_TMPFS, "tmp")->data, "size=1048576,nr_inodes=256,mode=1777");
 	ck_assert_str_eq(find(&s.plan, MOUNT_TMPFS, "home/agent")->data, "size=2097152,nr_inodes=512,mode=700");
 	ck_assert_str_eq(find(&s.plan, MOUNT_TMPFS, "dev/shm")->data, "size=8192,nr_inodes=64,mode=1777");
+	ck_assert(!(find(&s.plan, MOUNT_TMPFS, "tmp")->flags & MOUNT_NOEXEC));
+	s.spec.tmp_no_exec = s.spec.home_no_exec = s.spec.shm_no_exec = true;
+	s.spec.workspace = SPEC_WORKSPACE_NONE;
+	s.spec.workspace_size = 4 << 20;
+	build(&s);
+	ck_assert(find(&s.plan, MOUNT_TMPFS, "tmp")->flags & find(&s.plan, MOUNT_TMPFS, "home/agent")->flags &
+		  find(&s.plan, MOUNT_TMPFS, "dev/shm")->flags & MOUNT_NOEXEC);
+	ck_assert_str_eq(find(&s.plan, MOUNT_TMPFS, "workspace")->data, "size=4194304,nr_inodes=1024,mode=755");
 }
 END_TEST
 
@@ -420,12 +493,11 @@ START_TEST(test_user_mounts)
 	const struct mount_op *ops = s.plan.ops + s.plan.count - 1 - s.spec.mount_count;
 	/* Outer folders come first, whatever was given first. */
 	static const struct mount_op wanted[] = {
-		{ MOUNT_BIND, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_SAME | MOUNT_NOEXEC, "/srv/c", "c", NULL, 0, -EBADF, 9, 2 },
-		{ MOUNT_TMPFS, MOUNT_USER | MOUNT_MAKE_TARGET, NULL, "d", "size=1048576,nr_inodes=256,mode=1777", 01777, -EBADF, 0, 0 },
-		{ MOUNT_BIND, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_SAME | MOUNT_WRITABLE, "/srv/a", "workspace/a", NULL, 0, TREE_FD,
-		  9, 1 },
+		{ MOUNT_BIND, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_SAME | MOUNT_NOEXEC, "/srv/c", "c", NULL, 0, -EBADF, 9, 2, NULL, NULL, NULL },
+		{ MOUNT_TMPFS, MOUNT_USER | MOUNT_MAKE_TARGET, NULL, "d", "size=1048576,nr_inodes=256,mode=1777", 01777, -EBADF, 0, 0, NULL, NULL, NULL },
+		{ MOUNT_BIND, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_SAME | MOUNT_WRITABLE, "/srv/a", "workspace/a", NULL, 0, TREE_FD, 9, 1, NULL, NULL, NULL },
 		{ MOUNT_TMPFS, MOUNT_USER | MOUNT_MAKE_TARGET | MOUNT_NOEXEC, NULL, "workspace/a/b",
-		  "size=1048576,nr_inodes=256,mode=711", 0711, -EBADF, 0, 0 },
+		  "size=1048576,nr_inodes=256,mode=711", 0711, -EBADF, 0, 0, NULL, NULL, NULL },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
 		ck_assert_int_eq(ops[i].kind, wanted[i].kind);
@@ -488,6 +560,44 @@ START_TEST(test_overflow)
 }
 END_TEST
 
+/* Protected paths come behind what holds them and before the volumes, and behind who has to make them ready, if anybody has. */
+START_TEST(test_protected)
+{
+	static const bool absent = true;
+	static const int ready = 0;
+	static int views[2];
+	static struct shape s;
+
+	for (int waits = 0; waits < 2; waits++) {
+		shape_init(&s, "protected");
+		s.facts.protected[0] = (struct mountplan_protected) { .target = "workspace/.git/hooks" };
+		s.facts.protected[1] = (struct mountplan_protected) { .target = "srv/main/.git/config", .absent = &absent };
+		s.facts.protected_count = 2;
+		s.facts.ready_fd = 5;
+		s.facts.ready = waits ? &ready : NULL;
+		s.facts.views = waits ? views : NULL;
+		s.facts.shows_repository = s.facts.links_workspace = true;
+		s.facts.repository = (struct mountplan_source) { .path = "/srv/main/.git", .tree_fd = -EBADF, .device = 8, .inode = 7 };
+		add_mount(&s, (struct spec_mount) { SPEC_BIND, "/srv/a", "/workspace/.git/hooks", true, false, 0, 0 }, -EBADF);
+		build(&s);
+		int hooks = last_index(&s.plan, MOUNT_PROTECT, "workspace/.git/hooks");
+		int repository = last_index(&s.plan, MOUNT_BIND, "srv/main/.git");
+		ck_assert_int_gt(hooks, last_index(&s.plan, MOUNT_BIND, "workspace"));
+		ck_assert_int_gt(hooks, repository);
+		ck_assert_int_lt(hooks, last_index(&s.plan, MOUNT_BIND, "workspace/.git/hooks"));
+		ck_assert_int_eq(s.plan.ops[hooks - 1].kind == MOUNT_WAIT, waits);
+		ck_assert(s.plan.ops[repository].flags == (MOUNT_WRITABLE | MOUNT_SAME | MOUNT_MAKE_TARGET));
+		ck_assert_ptr_eq(s.plan.ops[last_index(&s.plan, MOUNT_PROTECT, "srv/main/.git/config")].absent, &absent);
+		int view = last_index(&s.plan, MOUNT_VIEW, "srv/main/.git");
+		ck_assert(waits ? view > repository && view < hooks && s.plan.ops[view].keep == &views[1] : view == -1);
+		/* The path by which the repository knows the workspace: its folders, then a link. */
+		int link = last_index(&s.plan, MOUNT_SYMLINK, "srv/project");
+		ck_assert_int_gt(link, last_index(&s.plan, MOUNT_DIR, "srv"));
+		ck_assert_str_eq(s.plan.ops[link].source, SPEC_WORKSPACE);
+	}
+}
+END_TEST
+
 START_TEST(test_describe)
 {
 	static const struct {
@@ -498,6 +608,10 @@ START_TEST(test_describe)
 		{ { .kind = MOUNT_FILE, .target = "etc/hosts", .data = "secret" }, "write file '/etc/hosts'" },
 		{ { .kind = MOUNT_SYMLINK, .source = "usr/bin", .target = "bin" }, "make link 'usr/bin' at '/bin'" },
 		{ { .kind = MOUNT_TMPFS, .target = "tmp" }, "mount tmpfs on '/tmp'" },
+		{ { .kind = MOUNT_ENTRIES, .target = "workspace" }, "show read-only each entry of '/workspace'" },
+		{ { .kind = MOUNT_VIEW, .target = "workspace" }, "keep a read-only view of '/workspace'" },
+		{ { .kind = MOUNT_WAIT, .target = "workspace" }, "occupy protected names in '/workspace'" },
+		{ { .kind = MOUNT_PROTECT, .target = "workspace/.git/hooks" }, "keep read-only '/workspace/.git/hooks'" },
 		{ { .kind = MOUNT_BIND, .source = "/srv/a", .target = "data" }, "bind '/srv/a' at '/data'" },
 		{ { .kind = MOUNT_DEVICE, .source = "/dev/null", .target = "dev/null" }, "bind device '/dev/null' at '/dev/null'" },
 		{ { .kind = MOUNT_PROC, .target = "proc" }, "mount proc on '/proc'" },
@@ -521,5 +635,6 @@ END_TEST
 
 UNIT_MAIN("runtime/kern/mountplan", test_made_before_use, test_targets_are_plain, test_root_is_read_only_at_last,
 	  test_binds_are_read_only_unless_asked, test_every_tmpfs_is_bounded, test_nothing_secret, test_devices,
-	  test_kernel_file_systems, test_base_folders, test_workspace_modes, test_sizes_reach_their_folder, test_user_mounts,
-	  test_made_up_etc, test_overflow, test_describe)
+	  test_kernel_file_systems, test_weaker_proc, test_base_folders, test_workspace_modes, test_workspace_by_entry,
+	  test_sizes_reach_their_folder, test_user_mounts,
+	  test_protected, test_made_up_etc, test_overflow, test_describe)

@@ -102,6 +102,17 @@ START_TEST(test_inherited_values)
 }
 END_TEST
 
+START_TEST(test_leak_check_follows_debugging)
+{
+	struct spec spec;
+
+	spec_init(&spec);
+	ck_assert_str_eq(value_of(build(&spec, false), "ASAN_OPTIONS"), "detect_leaks=0");
+	spec.allow_debug = true;
+	ck_assert_ptr_null(value_of(build(&spec, false), "ASAN_OPTIONS"));
+}
+END_TEST
+
 START_TEST(test_caller_has_the_last_word)
 {
 	struct spec spec;
@@ -138,4 +149,5 @@ START_TEST(test_full)
 }
 END_TEST
 
-UNIT_MAIN("runtime/life/env", test_closed, test_agent_and_person, test_inherited_values, test_caller_has_the_last_word, test_full)
+UNIT_MAIN("runtime/life/env", test_closed, test_agent_and_person, test_inherited_values, test_leak_check_follows_debugging,
+	  test_caller_has_the_last_word, test_full)

@@ -68,6 +68,41 @@ START_TEST(test_mounts)
 }
 END_TEST
 
+/* What was there when the list was settled gives way, once; the others still exclude each other. */
+START_TEST(test_settled_mounts)
+{
+	static const char *const targets[] = { "/a", "/b", "/c" };
+	_cleanup_spec_ struct spec spec;
+	struct err err = { 0 };
+	struct spec_mount mount = { .kind = SPEC_TMPFS, .size = 1 };
+
+	spec_init(&spec);
+	for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
+		mount.target = targets[i];
+		ck_assert_int_eq(spec_add_mount(&spec, &mount, &err), 0);
+	}
+	spec_settle_mounts(&spec);
+	mount = (struct spec_mount) { .kind = SPEC_TMPFS, .target = "/b", .size = 2 };
+	ck_assert_int_eq(spec_add_mount(&spec, &mount, &err), 0);
+	ck_assert_uint_eq(spec.mount_count, 3);
+	ck_assert_uint_eq(spec.mounts_settled, 2);
+	ck_assert_str_eq(spec.mounts[0].target, "/a");
+	ck_assert_str_eq(spec.mounts[1].target, "/c");
+	ck_assert(strcmp(spec.mounts[2].target, "/b") == 0 && spec.mounts[2].size == 2);
+	ck_assert_int_eq(spec_add_mount(&spec, &mount, &err), -EEXIST);
+}
+END_TEST
+
+START_TEST(test_limit_names)
+{
+	ck_assert_str_eq(spec_limit_name(RLIMIT_NOFILE), "nofile");
+	for (int i = 0; i < RLIM_NLIMITS; i++)
+		ck_assert_ptr_nonnull(spec_limit_name(i));
+	ck_assert_ptr_null(spec_limit_name(-1));
+	ck_assert_ptr_null(spec_limit_name(RLIM_NLIMITS));
+}
+END_TEST
+
 START_TEST(test_env)
 {
 	static const char *const given[] = { "AB=1", "A=2", "A=3", "ABC=", "AB=", "B=A=1" };
@@ -158,5 +193,5 @@ START_TEST(test_target_length)
 }
 END_TEST
 
-UNIT_MAIN("runtime/spec/spec", test_defaults, test_owned_memory, test_mounts, test_env, test_env_is_capped, test_targets,
+UNIT_MAIN("runtime/spec/spec", test_defaults, test_owned_memory, test_mounts, test_settled_mounts, test_limit_names, test_env, test_env_is_capped, test_targets,
 	  test_target_length)

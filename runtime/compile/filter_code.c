@@ -1,5 +1,5 @@
 /*
- * From the rules of a filter to classic BPF. Runs at build time, in gen-filter and in the tests.
+ * From the rules of a filter to classic BPF. Runs in cloche-compile, while building (gen-filter) and in the tests.
  *
  * The program: check the architecture, load the call's number, find its range in a balanced tree of comparisons,
  * and return. Neighbouring numbers with the same constant verdict are one range, so that three hundred calls need
@@ -14,7 +14,7 @@
  * for a call with conditions but the default action, it cannot say "unless the low 32 bits are equal", and its
  * releases before 2.6.1 can merge comparisons wrongly (GHSA-4q85-33p6-j5g6). See docs/seccomp.md.
  */
-#include "tools/build/filter_code.h"
+#include "runtime/compile/filter_code.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -38,6 +38,7 @@ struct ret {
 };
 
 struct code {
+	bool notify; /* see filter_compile() */
 	struct sock_filter *ins; /* filled from ins[cap - 1] down */
 	size_t cap;
 	place n; /* instructions so far, and the place of the first one */
@@ -54,7 +55,7 @@ struct range {
 };
 
 struct ranges {
-	struct range r[FILTER_CALLS_MAX * 2 + 4];
+	struct range r[FILTER_CALLS_MAX * 2 + 6];
 	size_t n;
 };
 
@@ -105,50 +106,116 @@ static place put_return(struct code *c, uint32_t action)
 			r = &c->ret[i];
 	if (r && distance(c, r->at) <= RET_REACH)
 		return r->at;
-	if (!r) {
-		if (c->nrets == RETS_MAX) {
-			c->full = true;
-			return c->n;
-		}
+	place at = put(c, BPF_RET | BPF_K, 0, 0, action);
+
+	if (!r && c->nrets < RETS_MAX) {
 		r = &c->ret[c->nrets++];
 		r->action = action;
 	}
-	r->at = put(c, BPF_RET | BPF_K, 0, 0, action);
-	return r->at;
+	if (r)
+		r->at = at;
+	return at;
 }
 
-/* Whether testing @cond leaves the argument in A untouched. */
-static bool cond_keeps_a(const struct filter_cond *cond)
+/* Whether comparing the word under @mask with @value leaves it in A untouched. */
+static bool keeps_a(uint32_t mask, uint32_t value)
 {
-	bool one_bit = (cond->mask & (cond->mask - 1)) == 0;
+	bool one_bit = (mask & (mask - 1)) == 0;
 
-	return cond->mask == UINT32_MAX || cond->value == 0 || (one_bit && cond->value == cond->mask);
+	return mask == UINT32_MAX || value == 0 || (one_bit && value == mask);
 }
 
-static place put_cond(struct code *c, const struct filter_cond *cond, place yes, place no, bool load)
+/* (A & @mask) == @value, with the word from @offset in A; @load: it is not there yet. */
+static place put_word_eq(struct code *c, size_t offset, uint32_t mask, uint32_t value, place yes, place no, bool load)
 {
-	/* The low half of a 64-bit argument comes first: every supported architecture is little-endian. */
-	size_t offset = offsetof(struct seccomp_data, args) + cond->arg * sizeof(uint64_t);
 	place at;
 
-	if (cond->mask == UINT32_MAX) {
-		at = put_branch(c, BPF_JEQ, cond->value, yes, no);
-	} else if (cond->value == 0) {
-		at = put_branch(c, BPF_JSET, cond->mask, no, yes);
-	} else if (cond_keeps_a(cond)) {
-		at = put_branch(c, BPF_JSET, cond->mask, yes, no);
+	if (mask == UINT32_MAX) {
+		at = put_branch(c, BPF_JEQ, value, yes, no);
+	} else if (value == 0) {
+		at = put_branch(c, BPF_JSET, mask, no, yes);
+	} else if (keeps_a(mask, value)) {
+		at = put_branch(c, BPF_JSET, mask, yes, no);
 	} else {
-		put_branch(c, BPF_JEQ, cond->value, yes, no);
-		at = put(c, BPF_ALU | BPF_AND | BPF_K, 0, 0, cond->mask);
+		put_branch(c, BPF_JEQ, value, yes, no);
+		at = put(c, BPF_ALU | BPF_AND | BPF_K, 0, 0, mask);
 	}
 	return load ? put_load(c, offset) : at;
 }
 
-/* Whether the rule before @rule failed with the argument that @rule tests first still in A. */
+/* The halves of a 64-bit argument: the low one comes first, since every supported architecture is little-endian. */
+static size_t low_word(uint32_t arg)
+{
+	return offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t);
+}
+
+static size_t high_word(uint32_t arg)
+{
+	return low_word(arg) + sizeof(uint32_t);
+}
+
+static place put_masked(struct code *c, const struct filter_cond *cond, place yes, place no, bool load)
+{
+	uint32_t low = (uint32_t) cond->mask;
+	uint32_t high = (uint32_t) (cond->mask >> 32);
+
+	if (low)
+		yes = put_word_eq(c, low_word(cond->arg), low, (uint32_t) cond->value, yes, no, load);
+	if (high)
+		yes = put_word_eq(c, high_word(cond->arg), high, (uint32_t) (cond->value >> 32), yes, no, true);
+	return yes; /* a mask of nothing: it always holds */
+}
+
+/* @op is BPF_JGT or BPF_JGE: of the low words, where the high ones are equal. */
+static place put_greater(struct code *c, const struct filter_cond *cond, uint16_t op, place yes, place no)
+{
+	uint32_t high = (uint32_t) (cond->value >> 32);
+
+	put_branch(c, op, (uint32_t) cond->value, yes, no);
+	place equal = put_load(c, low_word(cond->arg));
+	place not_greater = put_branch(c, BPF_JEQ, high, equal, no);
+	put_branch(c, BPF_JGT, high, yes, not_greater);
+	return put_load(c, high_word(cond->arg));
+}
+
+static place put_cond(struct code *c, const struct filter_cond *cond, place yes, place no, bool load)
+{
+	switch (cond->op) {
+	case FILTER_MASKED_NE:
+		return put_masked(c, cond, no, yes, load);
+	case FILTER_GT:
+		return put_greater(c, cond, BPF_JGT, yes, no);
+	case FILTER_GE:
+		return put_greater(c, cond, BPF_JGE, yes, no);
+	case FILTER_LT:
+		return put_greater(c, cond, BPF_JGE, no, yes);
+	case FILTER_LE:
+		return put_greater(c, cond, BPF_JGT, no, yes);
+	case FILTER_MASKED_EQ:
+	default:
+		return put_masked(c, cond, yes, no, load);
+	}
+}
+
+/* Whether @cond looks at the low word of its argument only. */
+static bool is_low(const struct filter_cond *cond)
+{
+	return (cond->op == FILTER_MASKED_EQ || cond->op == FILTER_MASKED_NE) && cond->mask > 0 && cond->mask <= UINT32_MAX;
+}
+
+/* Whether the rule before @rule failed with the word that @rule tests first still in A. */
 static bool a_is_loaded(const struct filter_rule *before, const struct filter_rule *rule)
 {
-	return before->ncond == 1 && rule->ncond > 0 && before->cond[0].arg == rule->cond[0].arg &&
-	       cond_keeps_a(&before->cond[0]);
+	return before->ncond == 1 && rule->ncond > 0 && before->cond[0].arg == rule->cond[0].arg && is_low(&before->cond[0]) &&
+	       is_low(&rule->cond[0]) && keeps_a((uint32_t) before->cond[0].mask, (uint32_t) before->cond[0].value);
+}
+
+/* What a rule with @action returns in this form of the program. */
+static uint32_t rule_action(const struct code *c, uint32_t action)
+{
+	bool explained = action == (SECCOMP_RET_ERRNO | EPERM) || action == (SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+
+	return c->notify && explained ? SECCOMP_RET_USER_NOTIF : action;
 }
 
 static place put_call(struct code *c, const struct filter_call *call, uint32_t default_action)
@@ -157,7 +224,7 @@ static place put_call(struct code *c, const struct filter_call *call, uint32_t d
 
 	for (unsigned int i = call->nrules; i-- > 0;) {
 		const struct filter_rule *rule = &call->rule[i];
-		place yes = put_return(c, rule->action);
+		place yes = put_return(c, rule_action(c, rule->action));
 		bool loaded = i > 0 && a_is_loaded(&call->rule[i - 1], rule);
 
 		for (unsigned int j = rule->ncond; j-- > 0;)
@@ -184,42 +251,55 @@ static place put_tree(struct code *c, const struct filter_profile *profile, cons
 	return put_branch(c, BPF_JGE, rs->r[mid].start, right, left);
 }
 
+/* The numbers from @start up, which is behind the last range. */
 static void ranges_add(struct ranges *rs, uint32_t start, const struct filter_call *call, uint32_t action)
 {
 	struct range *last = rs->n > 0 ? &rs->r[rs->n - 1] : NULL;
 
-	if (last && last->start == start) /* the gap that was opened here is empty */
-		rs->n--;
-	last = rs->n > 0 ? &rs->r[rs->n - 1] : NULL;
 	if (last && !last->call && !call && last->action == action)
 		return;
 	rs->r[rs->n++] = (struct range) { .start = start, .call = call, .action = action };
 }
 
-static void ranges_fill(struct ranges *rs, const struct filter_profile *profile)
+/* What calls from @start up to @end - 1 get, which no rule names. */
+static void ranges_add_unnamed(struct ranges *rs, const struct filter_profile *profile, uint32_t start, uint32_t end)
 {
+	uint32_t young = profile->named_up_to + 1;
+
+	if (!profile->young_enosys || start < young)
+		ranges_add(rs, start, NULL, profile->default_action);
+	if (profile->young_enosys && end > young)
+		ranges_add(rs, MAX(start, young), NULL, SECCOMP_RET_ERRNO | ENOSYS);
+}
+
+static void ranges_fill(struct ranges *rs, const struct code *c, const struct filter_profile *profile)
+{
+	uint32_t end = profile->arch->has_x32 ? X32_BIT : UINT32_MAX;
+	uint32_t next = 0;
+
 	rs->n = 0;
-	ranges_add(rs, 0, NULL, profile->default_action);
 	for (unsigned int i = 0; i < profile->ncalls; i++) {
 		const struct filter_call *call = &profile->call[i];
 		bool constant = call->rule[0].ncond == 0;
 
-		ranges_add(rs, call->nr, constant ? NULL : call, call->rule[0].action);
-		ranges_add(rs, call->nr + 1, NULL, profile->default_action);
+		if (next < call->nr)
+			ranges_add_unnamed(rs, profile, next, call->nr);
+		ranges_add(rs, call->nr, constant ? NULL : call, rule_action(c, call->rule[0].action));
+		next = call->nr + 1;
 	}
-	if (profile->arch->has_x32) {
+	ranges_add_unnamed(rs, profile, next, end);
+	if (profile->arch->has_x32)
 		ranges_add(rs, X32_BIT, NULL, SECCOMP_RET_KILL_PROCESS);
-		/* -1 is what a debugger outside writes to skip a call: no call at all, and no reason to kill. */
-		ranges_add(rs, UINT32_MAX, NULL, profile->default_action);
-	}
+	/* -1 is what a debugger outside writes to skip a call: no call at all, and no reason to kill. */
+	ranges_add(rs, UINT32_MAX, NULL, profile->default_action);
 }
 
-int filter_compile(const struct filter_profile *profile, struct sock_filter *prog, size_t cap)
+int filter_compile(const struct filter_profile *profile, bool notify, struct sock_filter *prog, size_t cap)
 {
-	struct code c = { .ins = prog, .cap = MIN(cap, (size_t) BPF_MAXINSNS) };
-	static struct ranges rs; /* too big for a stack, and a build-time program has one thread */
+	struct code c = { .notify = notify, .ins = prog, .cap = MIN(cap, (size_t) BPF_MAXINSNS) };
+	static struct ranges rs; /* too big for a stack; its users have one thread */
 
-	ranges_fill(&rs, profile);
+	ranges_fill(&rs, &c, profile);
 
 	place root = put_tree(&c, profile, &rs, 0, rs.n);
 	if (root != c.n) /* a profile of one verdict: its return need not be the last thing written */
