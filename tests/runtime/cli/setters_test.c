@@ -172,7 +172,7 @@ static const struct values {
 	{ "protect", { "a", ".x", "a/b", "a/", "./a", "/workspace/a/b/", "a..b", "..." },
 	  { "", ".", "..", "/", "/a", "../a", "a/../b", "a//b", "a/.", "/workspace", "/workspace/", "/workspace/../a" } },
 	{ "unprotect", { "all", ".git", ".git/hooks", ".github/", "/workspace/.claude", "./.envrc" },
-	  { "", "src", ".git/hooks/x", "..", "/", ".gi", ".githooks", "all/x" } },
+	  { "", "src", ".git/hooks/x", "..", "/", ".gi", ".hooks", "all/x" } },
 	{ "volume",
 	  { "/a:/b", "./a:/b", "../a:/b:ro", ".:/workspace", "/a:/b/", "/a:/b:rw", "/a:/b:ro,z", "/a:/b:", "/:/host:ro", "/a:/home/agent",
 	    "/a:/devil", "/a:/etc/hosts", "/a:/workspace/sub" },
