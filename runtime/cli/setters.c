@@ -363,9 +363,12 @@ static int set_filter(struct spec *spec, const char *value, struct err *err)
 			       "kernel. Give a filter of your own (seccomp=FILE), or --allow-debug for debuggers");
 	if (value[0] == '\0')
 		return err_set(err, ERR_USAGE, EINVAL, "--security-opt seccomp= needs a word or a file: default, debug, or FILE");
-	if (strcmp(value, "debug") == 0)
-		spec->allow_debug = true;
-	spec->filter_path = strcmp(value, "debug") == 0 || strcmp(value, "default") == 0 || strcmp(value, "builtin") == 0 ? NULL : value;
+	bool is_debug = strcmp(value, "debug") == 0;
+	bool is_built_in = is_debug || strcmp(value, "default") == 0 || strcmp(value, "builtin") == 0;
+	/* What comes later goes before a profile's; a file says nothing of debuggers. */
+	if (is_built_in)
+		spec->allow_debug = is_debug;
+	spec->filter_path = is_built_in ? NULL : value;
 	return 0;
 }
 

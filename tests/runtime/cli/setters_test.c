@@ -341,6 +341,8 @@ START_TEST(test_what_is_set)
 	ck_assert(!after("--security-opt seccomp=a.json --security-opt seccomp=default")->spec.filter_path);
 	ck_assert(after("--allow-debug")->spec.allow_debug && !after("--allow-debug --allow-debug=false")->spec.allow_debug);
 	ck_assert(after("--security-opt seccomp=debug")->spec.allow_debug && !options.spec.filter_path);
+	ck_assert(!after("--security-opt seccomp=debug --security-opt seccomp=default")->spec.allow_debug && !options.spec.filter_path);
+	ck_assert(!after("--allow-debug --security-opt seccomp=default")->spec.allow_debug);
 	ck_assert(after("--security-opt seccomp=a.json --allow-debug")->spec.allow_debug && options.spec.filter_path);
 
 	const struct spec_rlimit *limits = after("--ulimit nofile=3:4 --ulimit cpu=9 --ulimit stack=1:unlimited")->spec.rlimits;
