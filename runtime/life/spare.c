@@ -23,30 +23,23 @@ enum { MODE = 0755, MODE_ALL = 07777 };
 
 void spare_open(struct spare *s, int state_fd)
 {
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	struct stat st;
 
 	*s = (struct spare) { .fd = -EBADF };
 	if (state_fd < 0)
 		return;
-	int fd = openat(state_fd, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fd_ int fd = openat(state_fd, FOLDER, flags);
 	if (fd < 0 && errno == ENOENT && mkdirat(state_fd, FOLDER, 0700) == 0)
-		fd = openat(state_fd, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int listing = fd < 0 ? -EBADF : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	DIR *stream = listing < 0 ? NULL : fdopendir(listing);
-	if (!stream || fstat(fd, &st) < 0) {
-		if (stream)
-			(void) closedir(stream);
-		else
-			(void) fd_close(listing);
-		(void) fd_close(fd);
+		fd = openat(state_fd, FOLDER, flags);
+	_cleanup_list_ DIR *list = fd < 0 ? NULL : fd_list(fd);
+	if (!list || fstat(fd, &st) < 0)
 		return;
-	}
-	s->fd = fd;
+	s->fd = TAKE_FD(fd);
 	s->device = st.st_dev;
-	for (const struct dirent *e; s->count < SPARE_MAX && (e = readdir(stream));)
+	for (const struct dirent *e; s->count < SPARE_MAX && (e = readdir(list));)
 		if (e->d_name[0] != '.' && strlen(e->d_name) < SPARE_NAME_MAX)
 			memcpy(s->names[s->count++], e->d_name, strlen(e->d_name) + 1);
-	(void) closedir(stream);
 }
 
 void spare_close(struct spare *s)
