@@ -37,6 +37,7 @@ SPEC_MODS = \
 
 KERN_MODS = \
 	runtime/kern/caps \
+	runtime/kern/cgroup \
 	runtime/kern/landlock \
 	runtime/kern/mountapply \
 	runtime/kern/mountentries \

@@ -186,14 +186,11 @@ static void exited(struct initc_job *job, const struct initmsg_exited *m)
 	/* Everything it wrote is in the pipe now; nothing that survived can delay us. */
 	read_output(job, INITC_DRAIN_READS);
 	job->res.wait_status = m->wait_status;
-	job->res.wall_us = m->wall_us;
-	job->res.cpu_user_us = m->cpu_user_us;
-	job->res.cpu_system_us = m->cpu_system_us;
-	job->res.max_rss_kib = m->max_rss_kib;
-	job->res.over_memory = m->killed == INITMSG_KILLED_MEMORY;
+	job->res.killed = m->killed;
+	job->res.metrics = m->metrics;
+	job->res.limits = m->limits;
+	job->res.sandbox = m->sandbox;
 	job->res.denials = m->denials;
-	job->res.memory_kib = m->memory_kib;
-	job->res.memory_limit_kib = m->memory_limit_kib;
 	complete(job);
 }
 
@@ -311,7 +308,7 @@ static int prepare(struct initc *c, struct initc_job *job, const struct exec_req
 		c->scratch = malloc(INITC_READ_SIZE);
 	if (!c->scratch)
 		return -ENOMEM;
-	int r = initmsg_spawn(&job->packet, job->id, req->cwd ? req->cwd : root_name, req->argv);
+	int r = initmsg_spawn(&job->packet, job->id, req->cwd ? req->cwd : root_name, req->argv, &req->limits);
 	return r < 0 ? r : open_streams(c, job, req);
 }
 

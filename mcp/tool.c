@@ -134,10 +134,10 @@ static void add_metrics(struct tool_call *call, const struct exec_result *res)
 		add_number(metrics, "signal", (uint64_t) WTERMSIG(res->wait_status));
 	else
 		add_number(metrics, "exit_status", (uint64_t) WEXITSTATUS(res->wait_status));
-	add_number(metrics, "wall_ms", res->wall_us / 1000);
-	add_number(metrics, "cpu_user_ms", res->cpu_user_us / 1000);
-	add_number(metrics, "cpu_system_ms", res->cpu_system_us / 1000);
-	add_number(metrics, "max_rss_kib", res->max_rss_kib);
+	add_number(metrics, "wall_ms", res->metrics.wall_us / 1000);
+	add_number(metrics, "cpu_user_ms", res->metrics.cpu_user_us / 1000);
+	add_number(metrics, "cpu_system_ms", res->metrics.cpu_system_us / 1000);
+	add_number(metrics, "memory_peak", res->metrics.memory_peak);
 	add_number(metrics, "output_bytes", res->output_total);
 	(void) cJSON_AddBoolToObject(metrics, "timed_out", res->timed_out);
 	(void) cJSON_AddBoolToObject(metrics, "truncated", res->output.len + res->tail.len < res->output_total);

@@ -94,6 +94,7 @@ struct exec_request {
 	int64_t timeout_ms;
 	size_t output_max;       /* bytes of merged stdout and stderr kept from the head; the rest is only counted */
 	size_t tail_max;         /* bytes kept of the end beyond output_max (at most EXEC_TAIL_MAX), 0 = none */
+	struct initmsg_limits limits; /* lower than the sandbox's; 0 = as the sandbox */
 };
 
 struct exec_result {
@@ -105,10 +106,10 @@ struct exec_result {
 	struct buf output;  /* first output_max bytes, or all of it when at most output_max + tail_max were written */
 	struct buf tail;    /* last tail_max bytes when more than output_max + tail_max were written, else empty */
 	uint64_t output_total; /* bytes written by the command */
-	uint64_t wall_us, cpu_user_us, cpu_system_us, max_rss_kib;
+	uint32_t killed; /* enum initmsg_killed */
+	struct initmsg_metrics metrics;
+	struct initmsg_limits limits, sandbox; /* what it could use; what all commands together can */
 	struct initmsg_denials denials; /* system calls that the filter refused */
-	bool over_memory; /* init killed it: the commands used more memory than the sandbox may */
-	uint64_t memory_kib, memory_limit_kib; /* what it was seen to use at most; 0: init did not look, or has no limit */
 };
 
 /*

@@ -81,15 +81,15 @@ static bool tell_end(struct tool_call *call, const struct exec_result *res)
 		tool_summary(call, "Timeout after %llds", seconds);
 		return true;
 	}
-	if (res->over_memory) {
+	if (res->killed == INITMSG_KILLED_MEMORY || res->killed == INITMSG_KILLED_MEMORY_ALL) {
 		tool_fail(call,
 			  "The command was killed for its memory: it used %llu MiB, and all commands of this sandbox together may use "
 			  "%llu MiB. Let it work in smaller parts or with fewer processes at once; the user can allow more with "
 			  "the option --memory of cloche.",
-			  (unsigned long long) res->memory_kib / 1024, (unsigned long long) res->memory_limit_kib / 1024);
+			  (unsigned long long) res->metrics.memory_peak >> 20, (unsigned long long) res->sandbox.memory >> 20);
 		buf_add_str(&call->text, res->output_total ? " Its output until then:\n" : " It had printed nothing.");
 		add_output(&call->text, res);
-		tool_summary(call, "Killed for its memory, %llu MiB", (unsigned long long) res->memory_kib / 1024);
+		tool_summary(call, "Killed for its memory, %llu MiB", (unsigned long long) res->metrics.memory_peak >> 20);
 		return true;
 	}
 	int code = WIFEXITED(res->wait_status) ? WEXITSTATUS(res->wait_status) : -WTERMSIG(res->wait_status);

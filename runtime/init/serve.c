@@ -189,8 +189,8 @@ static void free_command(struct command *c)
 /* Nothing of a command is left. */
 static void end_command(struct serve *s, struct command *c)
 {
-	c->exited.wall_us = clock_us_since(&c->start);
-	c->exited.memory_limit_kib = s->watchdog.limit / 1024;
+	c->exited.metrics.wall_us = clock_us_since(&c->start);
+	c->exited.sandbox.memory = s->watchdog.limit;
 	c->exited.denials = *denials_of(s, c);
 	answer(s, c->client, &c->exited, sizeof(c->exited));
 	free_command(c);
@@ -218,9 +218,9 @@ static void take_report(struct serve *s, struct command *c)
 		free_command(c);
 	} else {
 		c->exited.wait_status = report.wait_status;
-		c->exited.cpu_user_us = report.cpu_user_us;
-		c->exited.cpu_system_us = report.cpu_system_us;
-		c->exited.max_rss_kib = report.max_rss_kib;
+		c->exited.metrics.cpu_user_us = report.cpu_user_us;
+		c->exited.metrics.cpu_system_us = report.cpu_system_us;
+		c->exited.metrics.max_rss = report.max_rss_kib * 1024;
 		end_command(s, c);
 	}
 }
@@ -258,7 +258,7 @@ static void reap(struct serve *s)
 
 static void kill_for_memory(struct command *c)
 {
-	c->exited.killed = INITMSG_KILLED_MEMORY;
+	c->exited.killed = INITMSG_KILLED_MEMORY_ALL;
 	(void) kill(c->shim, SIGKILL);
 }
 
@@ -274,7 +274,7 @@ static void look_at_memory(struct serve *s)
 	uint64_t used = watchdog_look(&s->watchdog, trees, ARRAY_LEN(trees));
 	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
 		struct initmsg_exited *exited = &s->commands[i].exited;
-		exited->memory_kib = MAX(exited->memory_kib, trees[i].bytes / 1024);
+		exited->metrics.memory_peak = MAX(exited->metrics.memory_peak, trees[i].bytes);
 		if (trees[i].bytes > trees[largest].bytes)
 			largest = i;
 	}

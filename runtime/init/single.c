@@ -70,9 +70,9 @@ static int64_t look_at_memory(struct watchdog *watchdog, struct initmsg_exited *
 	struct watchdog_tree all = { .root = 1 };
 	struct timespec start = clock_now();
 	uint64_t used = watchdog_look(watchdog, &all, 1);
-	exited->memory_kib = MAX(exited->memory_kib, used / 1024);
+	exited->metrics.memory_peak = MAX(exited->metrics.memory_peak, used);
 	if (used > watchdog->limit) {
-		exited->killed = INITMSG_KILLED_MEMORY;
+		exited->killed = INITMSG_KILLED_MEMORY_ALL;
 		(void) kill(-1, SIGKILL);
 	}
 	return clock_now_ms() + watchdog_pause_ms(watchdog, used, clock_us_since(&start));
@@ -137,14 +137,14 @@ _noreturn_ void single(int control_fd, int signal_fd, const struct command_limit
 		_exit(DIE_STATUS);
 	if (command < 0)
 		refuse(control_fd, req.id, failure.step, failure.errnum);
-	struct initmsg_exited msg = { .head = { INITMSG_EXITED, req.id }, .memory_limit_kib = watchdog->limit / 1024 };
+	struct initmsg_exited msg = { .head = { INITMSG_EXITED, req.id }, .sandbox.memory = watchdog->limit };
 	watch(control_fd, signal_fd, command, &notify, watchdog, &report, &msg);
 	msg.denials = denials;
 	msg.wait_status = report.wait_status;
-	msg.wall_us = clock_us_since(&start);
-	msg.cpu_user_us = report.cpu_user_us;
-	msg.cpu_system_us = report.cpu_system_us;
-	msg.max_rss_kib = report.max_rss_kib;
+	msg.metrics.wall_us = clock_us_since(&start);
+	msg.metrics.cpu_user_us = report.cpu_user_us;
+	msg.metrics.cpu_system_us = report.cpu_system_us;
+	msg.metrics.max_rss = report.max_rss_kib * 1024;
 	IGNORE_RESULT(fdpass_send(control_fd, &msg, sizeof(msg), NULL, 0));
 	_exit(0);
 }

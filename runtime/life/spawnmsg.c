@@ -15,7 +15,7 @@ int spawnmsg_make(struct spawnmsg *msg, const char *workdir, char *const *argv, 
 {
 	memcpy(msg->stdio, stdio, sizeof(msg->stdio));
 	msg->argv = argv;
-	int r = initmsg_spawn(&msg->bytes, SPAWNMSG_ID, workdir, (const char *const *) argv);
+	int r = initmsg_spawn(&msg->bytes, SPAWNMSG_ID, workdir, (const char *const *) argv, NULL);
 	if (r == 0)
 		return 0;
 	if (r != -E2BIG)

@@ -131,10 +131,10 @@ static int explain_refusal(const struct initmsg_refused *refused, const char *wo
 
 static void tell_memory(const struct initmsg_exited *exited, const char *command)
 {
-	if (exited->killed == INITMSG_KILLED_MEMORY)
+	if (exited->killed == INITMSG_KILLED_MEMORY || exited->killed == INITMSG_KILLED_MEMORY_ALL)
 		(void) dprintf(STDERR_FILENO,
 			       "cloche: '%s' was killed for its memory: it used %llu MiB of %llu MiB. Allow more with --memory\n", command,
-			       (unsigned long long) exited->memory_kib / 1024, (unsigned long long) exited->memory_limit_kib / 1024);
+			       (unsigned long long) exited->metrics.memory_peak >> 20, (unsigned long long) exited->sandbox.memory >> 20);
 }
 
 /* What the filter refused to a command that failed, perhaps for this reason. */

@@ -17,9 +17,12 @@ static int add_string(struct buf *packet, const char *s)
 	return buf_error(packet);
 }
 
-int initmsg_spawn(struct buf *packet, uint32_t id, const char *cwd, const char *const *argv)
+int initmsg_spawn(struct buf *packet, uint32_t id, const char *cwd, const char *const *argv, const struct initmsg_limits *limits)
 {
 	struct initmsg_spawn head = { .head = { .type = INITMSG_SPAWN, .id = id } };
+
+	if (limits)
+		head.limits = *limits;
 
 	*packet = (struct buf) BUF_INIT(INITMSG_MAX);
 	buf_add(packet, &head, sizeof(head));

@@ -26,6 +26,7 @@ enum {
 	INITMSG_FILTER_FD = 5,  /* in cloche-init: a filter for commands (filterform.h), when it is not a built-in one */
 	INITMSG_VIEW_FD = 6,    /* in cloche-init: read-only views of the workspace and (7) the repository (init/reprotect.h) */
 	INITMSG_VIEWS = 2,
+	INITMSG_CGROUP_FD = 8,  /* in cloche-init: the sandbox's cgroup as a detached mount, where there is one (kern/cgroup.h) */
 	INITMSG_SERVER_FD = 3,  /* in cloche-mcp: the socket to cloche-init */
 };
 
@@ -53,6 +54,13 @@ struct initmsg_head {
 	uint32_t id;   /* chosen by the client, unique among its live commands, never 0 */
 };
 
+/* What commands may use at most. In a request, 0 means: as the sandbox; in an answer: no limit. */
+struct initmsg_limits {
+	uint64_t memory;    /* bytes */
+	uint32_t cpu_milli; /* thousandths of a CPU */
+	uint32_t pids;      /* processes and threads */
+};
+
 /* Followed by @strings_size bytes: 1 + argc + envc NUL-terminated strings: working directory, arguments, environment. */
 struct initmsg_spawn {
 	struct initmsg_head head;
@@ -60,6 +68,7 @@ struct initmsg_spawn {
 	uint32_t envc; /* "NAME=value" strings that replace or extend the sandbox's environment */
 	uint32_t strings_size;
 	uint32_t reserved; /* 0 */
+	struct initmsg_limits limits; /* of this command; what is above the sandbox's is cut to it */
 };
 
 struct initmsg_kill {
@@ -92,7 +101,8 @@ struct initmsg_refused {
 enum initmsg_killed {
 	INITMSG_NOT_KILLED,
 	INITMSG_KILLED_ON_REQUEST, /* by a KILL */
-	INITMSG_KILLED_MEMORY,     /* by init: the commands together used more than the sandbox may, and this one the most */
+	INITMSG_KILLED_MEMORY,     /* by the kernel or init: it used more than it may itself */
+	INITMSG_KILLED_MEMORY_ALL, /* … the commands together used more than the sandbox may, and this one was chosen */
 };
 
 /* One kind of system call that the filter refused. */
@@ -109,22 +119,39 @@ struct initmsg_denials {
 	struct initmsg_denial rows[INITMSG_DENIALS_MAX]; /* in the order of their first time */
 };
 
+enum initmsg_measured {
+	INITMSG_APPROXIMATE, /* by init, from time to time */
+	INITMSG_EXACT,       /* by the kernel: the command had a cgroup of its own */
+};
+
+/* What a command and all that descended from it used. */
+struct initmsg_metrics {
+	uint64_t wall_us; /* between start and end */
+	uint64_t cpu_user_us, cpu_system_us;
+	uint64_t memory_peak;               /* bytes; 0: not known */
+	uint64_t read_bytes, written_bytes; /* from and to storage */
+	uint64_t throttled_us;              /* how long it was held back by a limit of CPUs */
+	uint64_t max_rss;                   /* bytes of its largest process; not for people, who confuse it with the peak */
+	uint32_t processes_peak;            /* and threads; 0: not known */
+	uint32_t pids_refused; /* new processes that were refused for a limit; stays at UINT32_MAX */
+	uint32_t oom_kills;    /* processes of it that were killed for want of memory; stays at UINT32_MAX */
+	uint32_t measured;     /* enum initmsg_measured */
+};
+
 struct initmsg_exited {
 	struct initmsg_head head;
-	int32_t wait_status;    /* as of waitpid(2): use WIFEXITED() and friends */
-	uint32_t killed;        /* enum initmsg_killed */
-	uint64_t wall_us;       /* microseconds between start and end */
-	uint64_t cpu_user_us;   /* of all its processes that were waited for */
-	uint64_t cpu_system_us;
-	uint64_t max_rss_kib;   /* of its largest process */
-	uint64_t memory_kib;    /* the most that init found all its processes to use when it looked; 0: it did not look */
-	uint64_t memory_limit_kib; /* what all commands together may use; 0: not limited by init */
+	int32_t wait_status; /* as of waitpid(2): use WIFEXITED() and friends */
+	uint32_t killed;     /* enum initmsg_killed */
+	struct initmsg_metrics metrics;
+	struct initmsg_limits limits;  /* what this command could use */
+	struct initmsg_limits sandbox; /* what all commands together can use */
 	struct initmsg_denials denials;
 };
 
 /*
- * Makes the SPAWN request for @argv (NULL-terminated, at least one) in the directory @cwd, without variables of its own,
- * in the fresh buffer @packet. 0, -E2BIG when a string, their number or all together are more than a message may have, or
+ * Makes the SPAWN request for @argv (NULL-terminated, at least one) in the directory @cwd, without variables of its own, under
+ * @limits (NULL: the sandbox's), in the fresh buffer @packet. 0, -E2BIG when a string, their number or all together are more than a message may have, or
  * -ENOMEM; release @packet with buf_done() in any case.
  */
-int initmsg_spawn(struct buf *packet, uint32_t id, const char *cwd, const char *const *argv) _must_check_;
+int initmsg_spawn(struct buf *packet, uint32_t id, const char *cwd, const char *const *argv,
+		  const struct initmsg_limits *limits) _must_check_;

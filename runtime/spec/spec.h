@@ -68,6 +68,21 @@ enum spec_weaker {
 	SPEC_WEAKER_HOSTNAME = 1 << 2, /* the host's name instead of one of our own */
 };
 
+/* Where the sandbox's cgroup is made (--cgroup). */
+enum spec_cgroup {
+	SPEC_CGROUP_AUTO,    /* the strongest that can be had, or none */
+	SPEC_CGROUP_SYSTEMD, /* a scope from the user's systemd (root: the system's) */
+	SPEC_CGROUP_PATH,    /* spec.cgroup_path */
+	SPEC_CGROUP_NONE,
+};
+
+/* What one command may use at most, where that is less than its sandbox; 0 = as the sandbox. */
+struct spec_command_limits {
+	uint64_t memory;    /* bytes */
+	uint64_t cpu_milli; /* thousandths of a CPU */
+	uint64_t pids;      /* processes and threads */
+};
+
 struct spec_rlimit {
 	bool set;
 	rlim_t soft, hard;
@@ -109,7 +124,13 @@ struct spec {
 
 	uint64_t memory;     /* bytes, 0 = unlimited */
 	uint64_t cpu_milli;  /* thousandths of a CPU, 0 = unlimited */
+	uint64_t memory_swap; /* bytes of memory and swap together, 0 = no swap, UINT64_MAX = no limit of swap */
+	uint64_t cpu_shares; /* weight against others, as Docker counts it: 1024 is usual; 0 = not said */
 	uint64_t pids;       /* processes and threads, 0 = unlimited */
+	struct spec_command_limits command;
+	enum spec_cgroup cgroup;
+	const char *cgroup_path; /* absolute, of a directory of a cgroup2 file system */
+	bool require_limits; /* refuse to start where the kernel cannot hold the limits */
 	struct spec_rlimit rlimits[RLIM_NLIMITS];
 
 	const char *filter_path; /* of a system-call filter of the user's, or NULL: the built-in one */

@@ -154,12 +154,12 @@ static int reap(int sock, pid_t server)
 				.head = { INITMSG_EXITED, c->id },
 				.wait_status = status,
 				.killed = c->killed,
-				.wall_us = (uint64_t) (now.tv_sec - c->start.tv_sec) * 1000000 +
+				.metrics.wall_us = (uint64_t) (now.tv_sec - c->start.tv_sec) * 1000000 +
 					   (uint64_t) (now.tv_nsec / 1000 + 1000000 - c->start.tv_nsec / 1000) -
 					   1000000,
-				.cpu_user_us = microseconds(usage.ru_utime),
-				.cpu_system_us = microseconds(usage.ru_stime),
-				.max_rss_kib = (uint64_t) usage.ru_maxrss,
+				.metrics.cpu_user_us = microseconds(usage.ru_utime),
+				.metrics.cpu_system_us = microseconds(usage.ru_stime),
+				.metrics.max_rss = (uint64_t) usage.ru_maxrss * 1024,
 				.denials = denials,
 			};
 			(void) kill(-pid, SIGKILL); /* what it left in its group */
