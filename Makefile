@@ -6,7 +6,7 @@
 #     debug     for gdb
 #     asan      AddressSanitizer and UBSan, for the unit tests
 #     holes     for tests only: single walls can be left out (runtime/base/wall.h); never installed
-# out/MODE/ holds the four programs side by side, where cloche finds its helpers.
+# out/MODE/ holds the programs side by side, where cloche finds its helpers.
 
 -include config.mk
 
@@ -32,11 +32,13 @@ SPEC_MODS = \
 	runtime/spec/denial_text \
 	runtime/spec/filterform \
 	runtime/spec/initmsg \
+	runtime/spec/limits_text \
 	runtime/spec/protected \
 	runtime/spec/spec
 
 KERN_MODS = \
 	runtime/kern/caps \
+	runtime/kern/caps_override \
 	runtime/kern/cgroup \
 	runtime/kern/landlock \
 	runtime/kern/mountapply \
@@ -53,6 +55,10 @@ KERN_MODS = \
 
 LIFE_MODS = \
 	runtime/life/account \
+	runtime/life/cgroup \
+	runtime/life/cgroup_find \
+	runtime/life/cgroup_node \
+	runtime/life/cgroup_sweep \
 	runtime/life/child \
 	runtime/life/compile \
 	runtime/life/env \
@@ -64,14 +70,18 @@ LIFE_MODS = \
 	runtime/life/launch \
 	runtime/life/placeholder \
 	runtime/life/policy \
+	runtime/life/policy_limits \
 	runtime/life/policy_show \
 	runtime/life/probe \
+	runtime/life/probe_cgroup \
 	runtime/life/profiles \
 	runtime/life/probe_host \
 	runtime/life/probe_kernel \
 	runtime/life/protect \
 	runtime/life/protect_repo \
 	runtime/life/protect_walk \
+	runtime/life/scope \
+	runtime/life/scope_socket \
 	runtime/life/spare \
 	runtime/life/spawnmsg \
 	runtime/life/state \
@@ -94,22 +104,37 @@ CLI_MODS = \
 	runtime/cli/cmd_ps \
 	runtime/cli/cmd_run \
 	runtime/cli/layers \
+	runtime/cli/limits \
 	runtime/cli/narrow \
 	runtime/cli/options \
 	runtime/cli/sandboxes \
 	runtime/cli/setters \
+	runtime/cli/setters_limits \
 	runtime/cli/setters_mount
 
 INIT_MODS = \
 	runtime/init/command \
+	runtime/init/cpus \
 	runtime/init/die \
+	runtime/init/govern \
+	runtime/init/leaf \
 	runtime/init/notify \
+	runtime/init/oomscore \
 	runtime/init/reprotect \
 	runtime/init/request \
 	runtime/init/serve \
 	runtime/init/server \
 	runtime/init/settings \
 	runtime/init/single \
+	runtime/init/throttle \
+	runtime/init/watch_files \
+	runtime/init/watch_hidden \
+	runtime/init/watch_ipc \
+	runtime/init/watch_maps \
+	runtime/init/watch_processes \
+	runtime/init/watch_read \
+	runtime/init/watch_sockets \
+	runtime/init/watch_tmpfs \
 	runtime/init/watchdog
 
 # cloche-compile, and what the build-time programs share with it.
@@ -123,9 +148,17 @@ COMPILE_MODS = \
 	runtime/compile/profile \
 	runtime/compile/seccomp
 
+# cloche-scope, where libsystemd is there.
+SCOPE_MODS = \
+	runtime/scope/answer \
+	runtime/scope/connect \
+	runtime/scope/lockin \
+	runtime/scope/manager
+
 MCP_MODS = \
 	mcp/atomic \
 	mcp/batch \
+	mcp/bounds \
 	mcp/call \
 	mcp/capture \
 	mcp/check \
@@ -137,6 +170,7 @@ MCP_MODS = \
 	mcp/edit \
 	mcp/explain \
 	mcp/facts \
+	mcp/folders \
 	mcp/frame \
 	mcp/glob \
 	mcp/hashset \
@@ -145,6 +179,7 @@ MCP_MODS = \
 	mcp/log \
 	mcp/loop \
 	mcp/method \
+	mcp/metrics \
 	mcp/out \
 	mcp/registry \
 	mcp/reindent \
@@ -171,6 +206,7 @@ CLI_MAIN = runtime/cli/main
 INIT_MAIN = runtime/init/main
 MCP_MAIN = mcp/main
 COMPILE_MAIN = runtime/compile/main
+SCOPE_MAIN = runtime/scope/main
 
 # libcheck programs; the folder says which layers they are linked with.
 UNIT_TESTS = \
@@ -181,9 +217,11 @@ UNIT_TESTS = \
 	tests/mcp/diff_test \
 	tests/mcp/edit_test \
 	tests/mcp/facts_test \
+	tests/mcp/folders_test \
 	tests/mcp/frame_test \
 	tests/mcp/glob_test \
 	tests/mcp/hashset_test \
+	tests/mcp/metrics_test \
 	tests/mcp/out_test \
 	tests/mcp/rpc_test \
 	tests/mcp/scan_test \
@@ -205,20 +243,30 @@ UNIT_TESTS = \
 	tests/runtime/base/proc_test \
 	tests/runtime/base/str_test \
 	tests/runtime/base/utf8_test \
+	tests/runtime/cli/limits_test \
 	tests/runtime/cli/narrow_test \
 	tests/runtime/cli/setters_test \
 	tests/runtime/compile/docker_test \
 	tests/runtime/compile/profile_test \
+	tests/runtime/init/govern_test \
+	tests/runtime/init/leaf_test \
 	tests/runtime/init/notify_test \
 	tests/runtime/init/request_test \
+	tests/runtime/init/settings_test \
+	tests/runtime/init/throttle_test \
+	tests/runtime/init/watch_test \
 	tests/runtime/init/watchdog_test \
+	tests/runtime/kern/cgroup_test \
 	tests/runtime/kern/landlock_test \
 	tests/runtime/kern/mountplan_test \
 	tests/runtime/kern/netns_test \
 	tests/runtime/kern/seccomp_judge_test \
 	tests/runtime/kern/seccomp_notify_test \
+	tests/runtime/life/cgroup_find_test \
+	tests/runtime/life/cgroup_node_test \
 	tests/runtime/life/env_test \
 	tests/runtime/life/protect_test \
+	tests/runtime/life/scope_test \
 	tests/runtime/life/spawnmsg_test \
 	tests/runtime/life/state_record_test \
 	tests/runtime/life/state_test \
@@ -228,6 +276,7 @@ UNIT_TESTS = \
 	tests/runtime/life/userns_diagnose_test \
 	tests/runtime/life/workspace_test \
 	tests/runtime/spec/denial_text_test \
+	tests/runtime/spec/limits_text_test \
 	tests/runtime/spec/protected_test \
 	tests/runtime/spec/spec_test
 
@@ -239,6 +288,7 @@ FILTERS = \
 	floor \
 	floor_debug \
 	init \
+	scope \
 	server
 
 # Test programs without libcheck, which print TAP or help a script: NAME_MODS is what one is made of beside its own file.
@@ -253,6 +303,7 @@ TEST_PROGS = \
 	tests/helpers/try_syscall \
 	tests/helpers/with_filter \
 	tests/helpers/without_calls \
+	tests/limits/bomb \
 	tests/mcp/fakeinit
 compiler_MODS = tests/filter/bpf_sim tests/filter/sweep tools/build/filter_profile runtime/compile/arch \
 	runtime/compile/filter runtime/compile/filter_code
@@ -275,6 +326,11 @@ attack_MODS = \
 	tests/escape/sockets \
 	tests/escape/terminal \
 	tests/helpers/syscall_cases
+bomb_MODS = \
+	tests/limits/bomb_cpu \
+	tests/limits/bomb_kernel \
+	tests/limits/bomb_pages \
+	tests/limits/bomb_processes
 compiler_LIBS = $(SECCOMP_LIBS) $(CJSON_LIBS)
 relations_LIBS = $(compiler_LIBS)
 user_LIBS = $(compiler_LIBS)
@@ -285,6 +341,8 @@ try_syscall_LINK = $(STATIC)
 refused_LINK = $(STATIC)
 refused_LIBS = -pthread
 attack_LINK = $(STATIC)
+bomb_LINK = $(STATIC)
+bomb_LIBS = -pthread
 
 TEST_PROG_MODS = $(sort $(foreach prog,$(TEST_PROGS),$($(notdir $(prog))_MODS)))
 
@@ -322,16 +380,17 @@ MAN_PAGES = \
 	out/man/cloche.1
 PROFILES = $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/profiles/*.json $(srcdir)/profiles/seccomp/*.json)))
 
-LAYERS = base spec compile kern life cli init mcp
+LAYERS = base spec compile kern scope life cli init mcp
 base_MODS = $(BASE_MODS)
 spec_MODS = $(SPEC_MODS)
 compile_MODS = $(COMPILE_MODS)
 kern_MODS = $(KERN_MODS)
+scope_MODS = $(SCOPE_MODS)
 life_MODS = $(LIFE_MODS)
 cli_MODS = $(CLI_MODS)
 init_MODS = $(INIT_MODS)
 mcp_MODS = $(MCP_MODS)
-MAINS = $(CLI_MAIN) $(INIT_MAIN) $(MCP_MAIN) $(COMPILE_MAIN)
+MAINS = $(CLI_MAIN) $(INIT_MAIN) $(MCP_MAIN) $(COMPILE_MAIN) $(SCOPE_MAIN)
 PROGRAM_MODS = $(foreach layer,$(LAYERS),$($(layer)_MODS)) $(MAINS)
 
 # --- folders and flags -------------------------------------------------------------------------------------------------
@@ -387,11 +446,11 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all programs holes check check-unit check-system check-escape check-e2e check-filter check-wire check-headers check-man check-layers check-style check-lists lint \
+.PHONY: all programs holes check check-unit check-system check-escape check-limits check-vm check-e2e check-filter check-wire check-headers check-man check-layers check-style check-lists lint \
 	analyze unit-tests list-unit-tests test-progs wire-tests install uninstall dist clean distclean help configured FORCE
 
 PROGRAMS = $(if $(CLI_MAIN),$(O)/cloche) $(if $(INIT_MAIN),$(O)/cloche-init) $(if $(MCP_MAIN),$(O)/cloche-mcp) \
-	$(if $(COMPILE_MAIN),$(O)/cloche-compile)
+	$(if $(COMPILE_MAIN),$(O)/cloche-compile) $(if $(filter yes,$(HAVE_SYSTEMD)),$(O)/cloche-scope)
 lib = $(foreach layer,$(1),$(OBJ)/lib$(layer).a)
 
 all: $(PROGRAMS) $(MAN_PAGES)
@@ -402,9 +461,9 @@ holes:
 	$(Q)$(MAKE) --no-print-directory MODE=holes programs
 
 help:
-	@echo 'make [all]          the four programs, in out/$(MODE)/ (MODE=release|debug|asan|holes, V=1 shows the commands)'
+	@echo 'make [all]          the programs, in out/$(MODE)/ (MODE=release|debug|asan|holes, V=1 shows the commands)'
 	@echo 'make check          all tests that need no second user: unit, filter, system, e2e, headers, layers, style, lint'
-	@echo 'make check-NAME     one of them: unit system escape e2e filter wire headers man layers style lists'
+	@echo 'make check-NAME     one of them: unit system escape limits e2e filter wire headers man layers style lists'
 	@echo 'make lint           shell scripts, man pages, static analysis;  make analyze: the slow compiler analysis'
 	@echo 'make install        with DESTDIR, prefix, bindir, libexecdir, datadir, mandir;  make uninstall'
 	@echo 'make dist           a source archive with configure;  make clean, make distclean'
@@ -427,7 +486,7 @@ $(OBJ)/%.o: $(srcdir)/%.c $(O)/.flags config.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(COMPILE) $(EXTRA_$(firstword $(subst /, ,$*))) -MMD -MP -c -o $@ $<
 EXTRA_mcp = $(CJSON_CFLAGS)
-EXTRA_runtime = $(if $(filter runtime/compile/%,$*),$(CJSON_CFLAGS) $(SECCOMP_CFLAGS))
+EXTRA_runtime = $(if $(filter runtime/compile/%,$*),$(CJSON_CFLAGS) $(SECCOMP_CFLAGS)) $(if $(filter runtime/scope/%,$*),$(SYSTEMD_CFLAGS))
 EXTRA_tests = $(CJSON_CFLAGS) $(CHECK_CFLAGS) $(SECCOMP_CFLAGS)
 EXTRA_tools = $(CJSON_CFLAGS) $(SECCOMP_CFLAGS)
 
@@ -465,6 +524,11 @@ $(O)/cloche-compile: $(COMPILE_PARTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) $(LINK_USED) -o $@ $(COMPILE_PARTS) $(SECCOMP_LIBS) $(CJSON_LIBS)
 
+SCOPE_PARTS = $(SCOPE_MAIN:%=$(OBJ)/%.o) $(call lib,scope kern spec base)
+$(O)/cloche-scope: $(SCOPE_PARTS)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) $(LINK_USED) -o $@ $(SCOPE_PARTS) $(SYSTEMD_LIBS)
+
 # --- generated headers -------------------------------------------------------------------------------------------------
 
 GEN_HEADERS = $(GEN)/host_etc.h $(GEN)/loopback.h $(GEN)/profiles.h $(GEN)/protected.h $(GEN)/denials.h $(FILTERS:%=$(GEN)/filter_%.h)
@@ -496,6 +560,7 @@ $(GEN)/loopback.h: out/build/gen-loopback
 # Some profiles build on another one.
 $(GEN)/filter_debug.h: $(srcdir)/profiles/seccomp/default.json
 $(GEN)/filter_floor_debug.h: $(srcdir)/profiles/seccomp/floor.json
+$(GEN)/filter_scope.h: $(srcdir)/profiles/seccomp/compiler.json
 $(GEN)/filter_%.h: $(srcdir)/profiles/seccomp/%.json out/build/gen-filter
 	$(say) FILTER $*
 	$(Q)mkdir -p $(@D)
@@ -541,7 +606,7 @@ $(PROGRAM_MODS:%=$(OBJ)/%.o) $(PROGRAM_MODS:%=$(START_OBJ)/%.o) $(UNIT_TESTS:%=$
 
 # --- tests -------------------------------------------------------------------------------------------------------------
 
-check: check-lists check-layers check-style check-headers check-man lint check-unit check-filter check-wire check-system check-escape check-e2e
+check: check-lists check-layers check-style check-headers check-man lint check-unit check-filter check-wire check-system check-escape check-limits check-vm check-e2e
 
 # A unit test is linked with the layers up to its own.
 below_base = base
@@ -575,7 +640,7 @@ list-unit-tests:
 
 # Whole programs, the filters and the MCP conversation: as the calling user; tools/check runs them as root and as another user.
 TEST_ENV = CLOCHE=$(abspath $(O)/cloche) CLOCHE_HOLES=$(abspath out/holes/cloche) TEST_WITH_FILTER=$(abspath $(O)/tests/helpers/with_filter) \
-	TEST_TRY_SYSCALL=$(abspath $(O)/tests/helpers/try_syscall) TEST_REFUSED=$(abspath $(O)/tests/helpers/refused) TEST_WITHOUT_CALLS=$(abspath $(O)/tests/helpers/without_calls) TEST_FAKEINIT=$(abspath $(O)/tests/mcp/fakeinit) TEST_ATTACK=$(abspath $(O)/tests/escape/attack)
+	TEST_TRY_SYSCALL=$(abspath $(O)/tests/helpers/try_syscall) TEST_REFUSED=$(abspath $(O)/tests/helpers/refused) TEST_WITHOUT_CALLS=$(abspath $(O)/tests/helpers/without_calls) TEST_FAKEINIT=$(abspath $(O)/tests/mcp/fakeinit) TEST_ATTACK=$(abspath $(O)/tests/escape/attack) TEST_BOMB=$(abspath $(O)/tests/limits/bomb)
 check-system: all holes test-progs
 	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --title system $(sort $(filter-out %/lib.sh,$(wildcard $(srcdir)/tests/system/*.sh)))
 
@@ -599,6 +664,14 @@ check-filter: test-progs
 # Attacks, each also without the wall that it attacks; what comes out on other sandboxes: tools/escape-matrix.
 check-escape: all holes $(O)/tests/escape/attack
 	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --title escape $(srcdir)/tests/escape/run
+
+# Programs that use up a machine, each stopped at its limit. In the virtual machine, where cgroup v2 is complete: tests/vm.
+check-limits: all $(O)/tests/limits/bomb
+	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --timeout 1200 --title limits $(srcdir)/tests/limits/run
+
+# The same and more, in a virtual machine; tools/deps vm installs what it needs.
+check-vm: all holes test-progs
+	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --timeout 1200 --title vm $(srcdir)/tests/vm/run
 
 # The server alone, on the wire, with a stand-in for init.
 wire-tests: $(O)/cloche-mcp $(O)/tests/mcp/fakeinit
@@ -632,7 +705,7 @@ check-lists:
 # gcc's own path analysis: minutes, and worth it before a release.
 # gcc 12 loses sight of memory that an element of a grown array holds (glob).
 analyze: | $(GEN_HEADERS)
-	$(Q)for mod in $(PROGRAM_MODS); do echo "  ANALYZE  $$mod.c"; \
+	$(Q)for mod in $(filter-out $(if $(filter yes,$(HAVE_SYSTEMD)),,runtime/scope/manager),$(PROGRAM_MODS)); do echo "  ANALYZE  $$mod.c"; \
 		not=; [ $$mod != mcp/glob ] || not=-Wno-analyzer-malloc-leak; \
 		$(COMPILE) $(CJSON_CFLAGS) -fanalyzer $$not -c -o /dev/null $(srcdir)/$$mod.c || exit 1; done
 
@@ -649,6 +722,7 @@ install: all
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libexecdir)/cloche $(DESTDIR)$(datadir)/cloche/seccomp
 	$(Q)$(INSTALL) -m 755 $(O)/cloche $(DESTDIR)$(bindir)/cloche
 	$(Q)$(INSTALL) -m 755 $(O)/cloche-init $(O)/cloche-mcp $(O)/cloche-compile $(DESTDIR)$(libexecdir)/cloche/
+	$(Q)if test '$(HAVE_SYSTEMD)' = yes; then $(INSTALL) -m 755 $(O)/cloche-scope $(DESTDIR)$(libexecdir)/cloche/; fi
 	$(Q)for f in $(PROFILES); do $(INSTALL) -m 644 $(srcdir)/$$f $(DESTDIR)$(datadir)/cloche/$${f#profiles/} || exit 1; done
 	$(Q)for f in $(MAN_PAGES); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/} || exit 1; done
 	$(Q)$(INSTALL) -d $(DESTDIR)$(datadir)/cloche/apparmor

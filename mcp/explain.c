@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "mcp/bounds.h"
 #include "runtime/spec/denial.h"
 #include "runtime/spec/denial_text.h"
 #include "runtime/spec/spec.h"
@@ -151,9 +152,14 @@ static void add_note(struct buf *text, enum note note, const struct facts *facts
 	}
 }
 
-static bool has_failed(const struct exec_result *res)
+bool explain_has_failed(const struct exec_result *res)
 {
 	return res->timed_out || !WIFEXITED(res->wait_status) || WEXITSTATUS(res->wait_status) != 0;
+}
+
+bool explain_output_has(const struct exec_result *res, const char *sign)
+{
+	return holds(&res->output, sign) || holds(&res->tail, sign);
 }
 
 /* What the output of a failed command tells, a line for each kind of thing. */
@@ -163,7 +169,7 @@ static void add_notes(struct buf *lines, const struct facts *facts, const struct
 
 	for (size_t i = 0; i < ARRAY_LEN(signs); i++)
 		if (!found[signs[i].note])
-			found[signs[i].note] = holds(&res->output, signs[i].text) || holds(&res->tail, signs[i].text);
+			found[signs[i].note] = explain_output_has(res, signs[i].text);
 	found[NOTE_HIDDEN] = misses_hidden(facts, &res->output) || misses_hidden(facts, &res->tail);
 	for (enum note note = 0; note < NOTES; note++) {
 		size_t before = lines->len;
@@ -206,8 +212,9 @@ void explain_command(struct tool_call *call, const struct exec_result *res)
 
 	if (denial_text(&lines, &res->denials, BEFORE, AFTER "\n") > 0)
 		add_meta(call, &res->denials);
-	if (has_failed(res))
+	if (explain_has_failed(res))
 		add_notes(&lines, call->facts, res);
+	bounds_add_lines(&lines, call, res);
 	if (lines.len == 0 || buf_error(&lines))
 		return;
 	buf_truncate(&lines, lines.len - 1); /* the last line's break */

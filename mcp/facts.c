@@ -27,6 +27,7 @@ static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
 struct mount {
 	char point[FACTS_PLACE_MAX]; /* "" when it is too long or has unusual characters */
 	bool writable;
+	bool in_memory;
 };
 
 /* Moves @at behind @count blanks, but not out of the line. */
@@ -58,17 +59,34 @@ static bool parse_line(const char *line, struct mount *mount)
 		mount->point[len] = '\0';
 	}
 	mount->writable = is_rw(skip_words(point, 1)) && is_rw(skip_words(dash + 3, 2));
+	mount->in_memory = strncmp(dash + 3, "tmpfs ", 6) == 0;
 	return true;
 }
 
-/* Whether a place is worth telling beside the workspace: devices and kernel files are not, nor what is in a writable workspace. */
-static bool is_told(const struct facts *facts, const struct mount *mount, const char *root_name)
+/* Whether files can be put there: devices and the kernel's files are no such place. */
+static bool is_place(const struct mount *mount)
 {
 	if (!mount->writable || !mount->point[0] || protected_is_below(mount->point, "/proc"))
 		return false;
-	if (protected_is_below(mount->point, "/dev"))
-		return strcmp(mount->point, "/dev/shm") == 0;
-	return facts->read_only || !protected_is_below(mount->point, root_name);
+	return !protected_is_below(mount->point, "/dev") || strcmp(mount->point, "/dev/shm") == 0;
+}
+
+/* Whether a place is worth telling beside the workspace: one in a writable workspace is not. */
+static bool is_told(const struct facts *facts, const struct mount *mount, const char *root_name)
+{
+	return is_place(mount) && (facts->read_only || !protected_is_below(mount->point, root_name));
+}
+
+static void keep_folder(struct facts *facts, const struct mount *mount)
+{
+	for (size_t i = 0; i < FACTS_FOLDERS && mount->in_memory && is_place(mount); i++) {
+		char *folder = facts->in_memory[i];
+
+		if (folder[0] && strcmp(folder, mount->point) != 0)
+			continue;
+		memcpy(folder, mount->point, sizeof(mount->point));
+		return;
+	}
 }
 
 /* Adds @place to the list; "..." when there is no room left. The last comma becomes "and" at the end. */
@@ -106,6 +124,7 @@ void facts_read_mounts(struct facts *facts, const char *root_name, const char *m
 		if (list.len == 0 && !facts->read_only)
 			add_place(&list, root_name);
 		facts->has_mounts |= strncmp(point, root_name, strlen(root_name)) == 0 && point[strlen(root_name)] == '/';
+		keep_folder(facts, &mount);
 		if (is_told(facts, &mount, root_name))
 			add_place(&list, mount.point);
 	}

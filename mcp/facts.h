@@ -12,6 +12,7 @@ enum {
 	FACTS_PLACE_MAX = 100,       /* … of one of them */
 	FACTS_FILE_MAX = 512 * 1024, /* … of a file of /proc */
 	FACTS_PLACES = 10,
+	FACTS_FOLDERS = 8,           /* folders in memory that are known */
 };
 
 /* Folders of a host that are usually not visible in a sandbox, with a slash at the end. */
@@ -23,6 +24,7 @@ struct facts {
 	bool offline;                      /* no way out but loopback */
 	bool hidden[FACTS_PLACES];         /* which of facts_places are not the host's here; of /home/ all but the agent's */
 	char writable[FACTS_WRITABLE_MAX]; /* "/workspace, /tmp and /home/agent"; "" when it is not known */
+	char in_memory[FACTS_FOLDERS][FACTS_PLACE_MAX]; /* what can be written and is a tmpfs: "/tmp"; the rest is "" */
 };
 
 /* The files of /proc that tell, open; -EBADF: there is none. */

@@ -138,7 +138,8 @@ static int send_spawn(struct initc *c, struct initc_job *job)
 	buf_done(&job->packet);
 	job->state = INITC_RUNNING;
 	c->alive[job->class]++;
-	job->deadline_ms = clock_now_ms() + job->timeout_ms;
+	job->start_ms = clock_now_ms();
+	job->deadline_ms = job->start_ms + job->timeout_ms;
 	return 0;
 }
 
@@ -327,7 +328,11 @@ int initc_start(struct initc *c, struct initc_job *job, const struct exec_reques
 	job->timeout_ms = req->timeout_ms;
 	job->deadline_ms = INT64_MAX;
 	job->next = NULL;
-	memset(&job->res, 0, sizeof(job->res));
+	/* What is said when init does not: nothing of use, and no limit that was not given. */
+	job->res = (struct exec_result) {
+		.metrics = { .read_bytes = INITMSG_UNKNOWN, .written_bytes = INITMSG_UNKNOWN, .throttled_us = INITMSG_UNKNOWN },
+		.limits = req->limits,
+	};
 	capture_init(&job->capture, req->output_max, MIN(req->tail_max, (size_t) EXEC_TAIL_MAX));
 	int r = prepare(c, job, req, root_name);
 	if (r < 0) {
@@ -372,6 +377,7 @@ static void abandon(struct initc_job *job)
 {
 	job->client->abandoned++;
 	job->res.wait_status = SIGKILL; /* as waitpid(2) shows a death by this signal */
+	job->res.metrics.wall_us = (uint64_t) (clock_now_ms() - job->start_ms) * 1000;
 	complete(job);
 }
 

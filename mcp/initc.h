@@ -43,6 +43,7 @@ struct initc_job {
 	struct loop_source output;
 	struct capture capture;
 	int64_t timeout_ms;
+	int64_t start_ms;
 	int64_t deadline_ms; /* of the timeout, then of the kill's grace */
 	bool kill_wanted, kill_sent;
 };

@@ -55,6 +55,7 @@ static const struct number results = {
 	offsetof(struct settings, config.max_search_results), 1, SPEC_SEARCH_RESULTS_MAX
 };
 static const struct number read_bytes = { offsetof(struct settings, config.max_read_bytes), 1, SPEC_FILE_BYTES_MAX };
+static const struct number open_files = { offsetof(struct settings, config.open_files), 1, INT64_MAX };
 static const struct number write_bytes = { offsetof(struct settings, config.max_write_bytes), 1, SPEC_FILE_BYTES_MAX };
 
 static int set_number(void *target, const struct opt *opt, const char *value, struct err *err)
@@ -90,6 +91,16 @@ static int set_log_level(void *target, _unused_ const struct opt *opt, const cha
 	return 0;
 }
 
+static int set_limits(void *target, const struct opt *opt, const char *value, struct err *err)
+{
+	struct settings *settings = target;
+
+	if (strcmp(value, "exact") != 0 && strcmp(value, "approximate") != 0)
+		return err_set(err, ERR_USAGE, EINVAL, "--%s '%s' is neither exact nor approximate", opt->name, value);
+	settings->config.limits = value;
+	return 0;
+}
+
 static int set_structured(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
 {
 	struct settings *settings = target;
@@ -119,6 +130,10 @@ static const struct opt options[] = {
 	  .help = "largest file that is read (1048576)" },
 	{ .name = "max-write-bytes", .arg = "N", .groups = 1, .set = set_number, .data = &write_bytes,
 	  .help = "largest file that is written (5242880)" },
+	{ .name = "limits", .arg = "HOW", .groups = 1, .set = set_limits,
+	  .help = "how limits of commands are held: exact or approximate" },
+	{ .name = "open-files", .arg = "N", .groups = 1, .set = set_number, .data = &open_files,
+	  .help = "how many files a process of a command may have open" },
 	{ .name = "log-level", .arg = "LEVEL", .groups = 1, .set = set_log_level,
 	  .help = "least level of lines on standard error (error)" },
 	{ .name = "structured-output", .groups = 1, .set = set_structured,
@@ -159,7 +174,7 @@ static int open_root(const char *name, struct err *err)
 
 /*
  * Nothing can be opened from now on but the workspace, whose files can be read, made and replaced, and /dev/null, the input of
- * commands. Nothing is executed here: that is init's business.
+ * commands. (Only looked up, yes, as with stat(2) or for the room in a folder.) Nothing is executed here: that is init's business.
  */
 static int confine_files(int root_fd)
 {
@@ -206,8 +221,9 @@ static int serve(const struct settings *settings, struct err *err)
 	if (r < 0)
 		return err_set(err, ERR_SYSTEM, -r, "the server cannot watch its streams and the socket %d to init: %m",
 			       (int) settings->init_fd);
-	log_line(MCP_LOG_INFO, "server starting: cloche " CLOCHE_VERSION ", transport stdio, root %s, log level %s",
-		 settings->config.root_name, log_level_name(settings->config.log_level));
+	log_line(MCP_LOG_INFO, "server starting: cloche " CLOCHE_VERSION ", transport stdio, root %s, log level %s, limits %s",
+		 settings->config.root_name, log_level_name(settings->config.log_level),
+		 settings->config.limits ? settings->config.limits : "none");
 	int status = server_run(&server);
 	if (server_busy(&server))
 		_exit(status); /* threads still work: there is nothing left that they could harm */

@@ -163,6 +163,20 @@ static bool to_string(cJSON *value)
 	return cJSON_IsString(value);
 }
 
+/*
+ * A whole number for a string whose schema has a pattern, such as a size: its digits. Of other strings it is not plain how the number
+ * was to be written.
+ */
+static void number_to_string(const cJSON *schema, cJSON *value)
+{
+	char digits[32];
+
+	if (!cJSON_IsNumber(value) || !keyword(schema, "pattern") || !to_integer(value))
+		return;
+	(void) snprintf(digits, sizeof(digits), "%lld", (long long) value->valuedouble);
+	become(value, cJSON_CreateString(digits));
+}
+
 static bool to_array(cJSON *value)
 {
 	cJSON *parsed = cJSON_IsString(value) ? parse_string(value) : NULL;
@@ -347,6 +361,8 @@ static void apply(struct check *c, const cJSON *schema, cJSON *value)
 	for (size_t i = 0; type && i < ARRAY_LEN(types); i++) {
 		if (strcmp(type, types[i].name) != 0)
 			continue;
+		if (types[i].coerce == to_string)
+			number_to_string(schema, value);
 		if (!types[i].coerce(value))
 			problem(c, "must be %s, but is %s", types[i].wanted, shown(value, text));
 		else if (types[i].check)

@@ -2,9 +2,9 @@
  * Arguments against the subset of JSON Schema that our tools publish.
  *
  * Keywords: type (one name), properties, required, additionalProperties false, items, enum, default, minimum, maximum,
- * minLength, maxLength, minItems, maxItems. Models send near misses all the time, so a value whose meaning is plain is
- * coerced: "5", 5.0 and true as an integer, "yes" as a boolean, "[…]" and "{…}" as an array or object; null for an
- * optional member means its default.
+ * minLength, maxLength, minItems, maxItems; pattern is for clients: the tool checks such a string itself. Models send near
+ * misses all the time, so a value whose meaning is plain is coerced: "5", 5.0 and true as an integer, "yes" as a boolean,
+ * 512 as a string that has a pattern, "[…]" and "{…}" as an array or object; null for an optional member means its default.
  */
 #pragma once
 

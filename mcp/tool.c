@@ -8,10 +8,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 
 #include "mcp/call.h"
 #include "mcp/log.h"
+#include "mcp/metrics.h"
 
 static struct call *call_of(struct tool_call *pub)
 {
@@ -119,33 +119,6 @@ void exec_result_done(struct exec_result *res)
 	buf_done(&res->tail);
 }
 
-static void add_number(cJSON *object, const char *name, uint64_t n)
-{
-	(void) cJSON_AddNumberToObject(object, name, (double) n);
-}
-
-static void add_metrics(struct tool_call *call, const struct exec_result *res)
-{
-	cJSON *metrics = cJSON_CreateObject();
-
-	if (!call->meta)
-		call->meta = cJSON_CreateObject();
-	if (WIFSIGNALED(res->wait_status))
-		add_number(metrics, "signal", (uint64_t) WTERMSIG(res->wait_status));
-	else
-		add_number(metrics, "exit_status", (uint64_t) WEXITSTATUS(res->wait_status));
-	add_number(metrics, "wall_ms", res->metrics.wall_us / 1000);
-	add_number(metrics, "cpu_user_ms", res->metrics.cpu_user_us / 1000);
-	add_number(metrics, "cpu_system_ms", res->metrics.cpu_system_us / 1000);
-	add_number(metrics, "memory_peak", res->metrics.memory_peak);
-	add_number(metrics, "output_bytes", res->output_total);
-	(void) cJSON_AddBoolToObject(metrics, "timed_out", res->timed_out);
-	(void) cJSON_AddBoolToObject(metrics, "truncated", res->output.len + res->tail.len < res->output_total);
-	cJSON_DeleteItemFromObjectCaseSensitive(call->meta, "cloche/metrics");
-	if (!cJSON_AddItemToObject(call->meta, "cloche/metrics", metrics))
-		cJSON_Delete(metrics);
-}
-
 static void async_done(struct initc_job *job)
 {
 	struct call *call = CONTAINER_OF(job, struct call, job);
@@ -153,7 +126,7 @@ static void async_done(struct initc_job *job)
 
 	call->job_active = false;
 	if (res.refused_step == 0)
-		add_metrics(&call->pub, &res);
+		metrics_add(&call->pub, &res);
 	call->exec_done(&call->pub, &res);
 	exec_result_done(&res);
 	call_settle(call);

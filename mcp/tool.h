@@ -39,6 +39,8 @@ struct mcp_config {
 	int64_t max_write_bytes;       /* MAX_WRITE_SIZE_BYTES, 5242880 */
 	enum mcp_log_level log_level;  /* LOG_LEVEL: least level of lines on stderr */
 	bool structured_output;        /* --structured-output: repeat the text as structuredContent {"result": …} */
+	const char *limits;            /* how those of commands are held: "exact", "approximate", or NULL: not at all */
+	int64_t open_files;            /* how many files a process of a command may have open, 0 = not known */
 };
 
 /* One call. Everything in it lives until the answer has been queued. */

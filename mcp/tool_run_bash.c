@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "mcp/bounds.h"
 #include "mcp/explain.h"
 #include "mcp/tool.h"
 #include "runtime/base/utf8.h"
@@ -81,24 +82,21 @@ static bool tell_end(struct tool_call *call, const struct exec_result *res)
 		tool_summary(call, "Timeout after %llds", seconds);
 		return true;
 	}
-	if (res->killed == INITMSG_KILLED_MEMORY || res->killed == INITMSG_KILLED_MEMORY_ALL) {
-		tool_fail(call,
-			  "The command was killed for its memory: it used %llu MiB, and all commands of this sandbox together may use "
-			  "%llu MiB. Let it work in smaller parts or with fewer processes at once; the user can allow more with "
-			  "the option --memory of cloche.",
-			  (unsigned long long) res->metrics.memory_peak >> 20, (unsigned long long) res->sandbox.memory >> 20);
-		buf_add_str(&call->text, res->output_total ? " Its output until then:\n" : " It had printed nothing.");
-		add_output(&call->text, res);
-		tool_summary(call, "Killed for its memory, %llu MiB", (unsigned long long) res->metrics.memory_peak >> 20);
-		return true;
-	}
 	int code = WIFEXITED(res->wait_status) ? WEXITSTATUS(res->wait_status) : -WTERMSIG(res->wait_status);
+	struct limits_told told = bounds_told(call, res);
 	buf_addf(&call->text, "[Exit code: %d]", code);
+	if (limits_out_of_memory(&told)) {
+		call->is_error = true; /* not of the command: as a timeout */
+		buf_add_str(&call->text, "\n" BOUNDS_BEFORE);
+		limits_add_memory(&call->text, &told);
+		buf_add_str(&call->text, BOUNDS_AFTER);
+	}
 	if (res->output_total > 0) {
 		buf_add_char(&call->text, '\n');
 		add_output(&call->text, res);
 	}
-	tool_summary(call, "exit_code=%d, %llu bytes of output", code, (unsigned long long) res->output_total);
+	tool_summary(call, "exit_code=%d, %s%llu bytes of output", code, call->is_error ? "killed for its memory, " : "",
+		     (unsigned long long) res->output_total);
 	return true;
 }
 
@@ -130,13 +128,15 @@ static void run(struct tool_call *call)
 	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
 	int64_t seconds = allowed_seconds(call);
 
-	if (seconds < 0)
+	struct initmsg_limits limits;
+	if (seconds < 0 || !bounds_take(call, &limits))
 		return;
 	struct exec_request req = {
 		.argv = argv,
 		.timeout_ms = seconds * 1000,
 		.output_max = BASH_HEAD_MAX,
 		.tail_max = BASH_TAIL_MAX,
+		.limits = limits,
 	};
 	int r = -E2BIG;
 	if (strlen(command) < INITMSG_STRING_MAX)
@@ -172,7 +172,11 @@ const struct mcp_tool tool_run_bash = {
 		"-s test. The exit code of a pipe is that of its last command, so tail or grep behind a test hides its "
 		"failure.\"},"
 		"\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Seconds until it is killed: 1 to "
-		"3600 unless configured. Default: COMMAND_TIMEOUT, 60 unless configured.\"}"
+		"3600 unless configured. Default: COMMAND_TIMEOUT, 60 unless configured.\"},"
+		"\"memory\":{\"type\":\"string\",\"pattern\":\"^[0-9]+[kmg]?$\",\"description\":\"Memory limit such as 512m; like the next "
+		"two, at most the sandbox's own.\"},"
+		"\"cpus\":{\"type\":\"number\",\"minimum\":0.01,\"description\":\"CPU limit such as 1.5.\"},"
+		"\"pids\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Limit of processes and threads.\"}"
 		"},\"required\":[\"command\"],\"additionalProperties\":false}",
 	.destructive = true,
 	.open_world = true,

@@ -7,6 +7,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/jsonw.h"
 #include "runtime/cli/command.h"
+#include "runtime/cli/limits.h"
 #include "runtime/cli/options.h"
 #include "runtime/life/probe.h"
 
@@ -39,7 +40,22 @@ static enum probe_status worst(const struct probe_finding *f, size_t count)
 	return status;
 }
 
-static void write_json(struct buf *out, const struct probe_finding *f, size_t count)
+static void write_limits(struct buf *out, const struct cgroup_report *r)
+{
+	jsonw_name(out, "limits");
+	buf_add_char(out, '{');
+	jsonw_name(out, "backend");
+	jsonw_str(out, cgroup_backend_name(r->backend));
+	jsonw_name(out, "controllers");
+	buf_add_char(out, '[');
+	for (unsigned int left = r->controllers; left; left &= left - 1) {
+		buf_add_str(out, left == r->controllers ? "" : ",");
+		jsonw_str(out, cgroup_controller_name((enum cgroup_controller) (left & -left)));
+	}
+	buf_add_str(out, "]}");
+}
+
+static void write_json(struct buf *out, const struct probe_finding *f, size_t count, const struct cgroup_report *limits)
 {
 	enum probe_status status = worst(f, count);
 
@@ -59,12 +75,15 @@ static void write_json(struct buf *out, const struct probe_finding *f, size_t co
 		jsonw_str(out, f[i].repair);
 		buf_add_char(out, '}');
 	}
-	buf_add_str(out, "]}\n");
+	buf_add_char(out, ']');
+	write_limits(out, limits);
+	buf_add_str(out, "}\n");
 }
 
 static int run(int argc, char **argv, struct err *err)
 {
 	static struct probe_finding findings[PROBE_FINDINGS_MAX];
+	static struct cgroup_report limits;
 	_cleanup_options_ struct options o = { .help = false };
 	_cleanup_buf_ struct buf out = BUF_INIT(OUTPUT_MAX);
 
@@ -78,12 +97,15 @@ static int run(int argc, char **argv, struct err *err)
 		cli_print_help(&cmd_doctor);
 		return EXIT_SUCCESS;
 	}
-	size_t count = probe_host(o.spec.allow_weaker, findings, ARRAY_LEN(findings));
+	int r = limits_settle(&o, err);
+	if (r < 0)
+		return r;
+	size_t count = probe_host(&o.spec, findings, ARRAY_LEN(findings), &limits);
 	if (o.json)
-		write_json(&out, findings, count);
+		write_json(&out, findings, count, &limits);
 	else
 		write_text(&out, findings, count);
-	int r = cli_print(&out, "the findings", err);
+	r = cli_print(&out, "the findings", err);
 	if (r < 0)
 		return r;
 	return exit_statuses[worst(findings, count)];
@@ -91,11 +113,12 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct cli_command cmd_doctor = {
 	.name = "doctor",
-	.usage = "[--json] [--allow-weaker LAYER]",
+	.usage = "[--json] [--allow-weaker LAYER] [--cgroup WHERE] [--require-limits]",
 	.summary = "say what isolation this host can give, by trying it",
 	.about = "Tries each layer of isolation, starts a sandbox, and prints one line for each: active, weaker (a stand-in holds)\n"
-		 "or missing, with the cause and the repair. The exit status is 0 when every layer that a sandbox needs is active,\n"
-		 "2 when one is weaker (only with --allow-weaker), 1 when one is missing: then no sandbox starts.\n",
+		 "or missing, with the cause and the repair. Of limits it says how they are held here, and why not by each of the\n"
+		 "better ways. The exit status is 0 when every layer that a sandbox needs is active, 2 when one is weaker (only with\n"
+		 "--allow-weaker), 1 when one is missing: then no sandbox starts.\n",
 	.group = GROUP_DOCTOR,
 	.run = run,
 };

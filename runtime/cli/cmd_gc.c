@@ -16,6 +16,7 @@
 #include "runtime/cli/sandboxes.h"
 #include "runtime/kern/caps.h"
 #include "runtime/kern/userns.h"
+#include "runtime/life/cgroup.h"
 #include "runtime/life/placeholder.h"
 
 enum { LINE_MAX_BYTES = 1024, EXIT_NOT_ALL = 1, COUNT_MAX = 100 };
@@ -100,6 +101,19 @@ static int collect_stand_ins(int fd, uid_t owner, const char *path, void *userda
 	return 0;
 }
 
+static void collect_cgroup(const char *path, int r, void *userdata)
+{
+	struct collection *c = userdata;
+
+	if (r > 0) {
+		(void) dprintf(STDOUT_FILENO, "%s the cgroup %s\n", c->dry_run ? "would remove" : "removed", path);
+		c->removed++;
+	} else {
+		(void) dprintf(STDERR_FILENO, "cloche: cannot remove the cgroup %s: %s\n", path, strerror(-r));
+		c->failed++;
+	}
+}
+
 static int run(int argc, char **argv, struct err *err)
 {
 	_cleanup_options_ struct options o = { .help = false };
@@ -120,6 +134,7 @@ static int run(int argc, char **argv, struct err *err)
 		r = statedir_visit(PLACEHOLDER_STATE, collect_stand_ins, &c);
 	if (r < 0)
 		return err_set(err, ERR_SYSTEM, -r, "the records cannot be listed: %m");
+	cgroup_sweep_all(c.dry_run, collect_cgroup, &c);
 	if (c.removed == 0 && c.failed == 0)
 		(void) dprintf(STDOUT_FILENO, "nothing to remove\n");
 	return c.failed ? EXIT_NOT_ALL : EXIT_SUCCESS;
@@ -129,10 +144,10 @@ const struct cli_command cmd_gc = {
 	.name = "gc",
 	.usage = "[--dry-run]",
 	.summary = "remove what killed sandboxes have left",
-	.about = "A sandbox whose cloche was killed with SIGKILL leaves its record, and when everything of it was killed at once, the\n"
-		 "empty stand-ins for protected names in its workspace. (The kernel ends its processes and mounts.) Later launches\n"
-		 "remove them in passing; this command removes all of them now, and says which. Root does it for everybody. The\n"
-		 "exit status is 0, or 1 when something cannot be removed.\n",
+	.about = "A sandbox whose cloche was killed with SIGKILL leaves its record, its empty cgroup if it had one and, when everything\n"
+		 "of it was killed at once, the empty stand-ins for protected names in its workspace. (The kernel ends its processes\n"
+		 "and mounts.) Later launches remove them in passing; this command removes all of them now, and says which. Root does\n"
+		 "it for everybody. The exit status is 0, or 1 when something cannot be removed.\n",
 	.group = GROUP_GC,
 	.run = run,
 };

@@ -12,6 +12,7 @@
 #include "runtime/base/utf8.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/layers.h"
+#include "runtime/cli/limits.h"
 #include "runtime/cli/options.h"
 
 enum { OUTPUT_MAX = 256 * 1024, EXIT_WRONG = 1 };
@@ -87,7 +88,7 @@ static int take(struct options *o, const char *what, struct err *err)
 	if (r == 0)
 		r = layers_apply(o, &o->profile, LAYER_PROFILE, err);
 	spec_settle_mounts(&o->spec);
-	return r;
+	return r < 0 ? r : limits_settle(o, err);
 }
 
 /* What holds with it is told for an empty workspace: which folder it will be used on is not known here. */

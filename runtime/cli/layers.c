@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/cli/command.h"
+#include "runtime/cli/limits.h"
 #include "runtime/cli/narrow.h"
 #include "runtime/cli/setters.h"
 
@@ -68,6 +69,8 @@ static enum layer layer_of_field(const struct options *o, enum layer layer, cons
 	if (at >= mounts && at < mounts + sizeof(o->spec.mounts)) /* these are there or not, and in order */
 		return (size_t) (at - mounts) / sizeof(o->spec.mounts[0]) < o->spec.mounts_settled ? LAYER_PROFILE : LAYER_FLAG;
 	spec_init(&by_default);
+	by_default.memory = o->spec.memory; /* which sizes nobody said follow */
+	spec_settle_sizes(&by_default);
 	if (same_in(o, &by_default, field, size))
 		return LAYER_DEFAULT;
 	return layer > LAYER_PROFILE && o->by_profile && same_in(o, o->by_profile, field, size) ? LAYER_PROFILE : layer;
@@ -113,16 +116,18 @@ static void note_workspace(void *userdata, const struct opt *opt, _unused_ const
 	note(userdata, opt, LAYER_WORKSPACE);
 }
 
-static int apply_option(struct options *o, const char *text, enum layer layer, struct err *err)
+static int apply_option(struct options *o, const char *text, struct err *err)
 {
 	char *argv[] = { (char *) (uintptr_t) text };
-	char name[OPTION_NAME_MAX + 1];
-	struct spec before = o->spec;
-	int r = opt_parse(options_table, GROUP_IN_PROFILE, OPT_PERMUTE, o, 1, argv, err);
 
-	if (r < 0 || layer != LAYER_WORKSPACE)
-		return r;
-	return narrow_check(name_of(text, name), &before, &o->spec, err);
+	return opt_parse(options_table, GROUP_IN_PROFILE, OPT_PERMUTE, o, 1, argv, err);
+}
+
+static int wrap_member(const struct profile *p, const char *text, struct err *err)
+{
+	char name[OPTION_NAME_MAX + 1];
+
+	return err_wrap(err, "the profile '%s', member '%s'", p->name, name_of(text, name));
 }
 
 int layers_apply(struct options *o, const struct profile *p, enum layer layer, struct err *err)
@@ -131,11 +136,9 @@ int layers_apply(struct options *o, const struct profile *p, enum layer layer, s
 
 	for (const char *text = profile_next_option(p, NULL); text; text = profile_next_option(p, text)) {
 		char *argv[] = { (char *) (uintptr_t) text };
-		char name[OPTION_NAME_MAX + 1];
-		int r = apply_option(o, text, layer, err);
 
-		if (r < 0)
-			return err_wrap(err, "the profile '%s', member '%s'", p->name, name_of(text, name));
+		if (apply_option(o, text, err) < 0)
+			return wrap_member(p, text, err);
 		opt_visit(options_table, GROUP_IN_PROFILE, OPT_PERMUTE, visit, o, 1, argv);
 	}
 	return 0;
@@ -184,12 +187,27 @@ static int settle_workspace(struct options *o, struct err *err)
 	return 0;
 }
 
+/* Each of its options is held against what holds without any of them, so that their order makes no difference. */
+static int check_narrowing(const struct options *o, const struct spec *before, struct err *err)
+{
+	const struct profile *p = &o->narrowing;
+	char name[OPTION_NAME_MAX + 1];
+
+	for (const char *text = profile_next_option(p, NULL); text; text = profile_next_option(p, text))
+		if (narrow_check(name_of(text, name), before, &o->spec, err) < 0)
+			return wrap_member(p, text, err);
+	return 0;
+}
+
 static int narrow(struct options *o, struct err *err)
 {
+	struct spec before = o->spec;
 	int r = profiles_load_workspace(&o->spec, &o->narrowing, err);
 
 	if (r == 0)
 		r = layers_apply(o, &o->narrowing, LAYER_WORKSPACE, err);
+	if (r == 0)
+		r = check_narrowing(o, &before, err);
 	if (r == 0 && o->spec.workspace_in_memory)
 		o->spec.workspace = SPEC_WORKSPACE_NONE;
 	return r;
@@ -202,9 +220,9 @@ int layers_settle(struct options *o, struct err *err)
 	if (r == 0)
 		r = profiles_check_place(&o->profile, &o->spec, err);
 	if (r == 0 && o->workspace_profile)
-		return narrow(o, err);
-	if (r == 0 && isatty(STDERR_FILENO) && profiles_workspace_has_one(&o->spec))
+		r = narrow(o, err);
+	else if (r == 0 && isatty(STDERR_FILENO) && profiles_workspace_has_one(&o->spec))
 		(void) dprintf(STDERR_FILENO, "cloche: the workspace has a '" PROFILES_WORKSPACE_FILE "', which was not read: with "
 					      "--workspace-profile it may narrow the sandbox\n");
-	return r;
+	return r < 0 ? r : limits_settle(o, err);
 }

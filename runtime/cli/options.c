@@ -61,7 +61,7 @@ const struct opt options_table[] = {
 	  .help = "the workspace is writable (rw), read-only, or empty in memory",
 	  .detail = "With ro, a volume or tmpfs directly in the workspace needs no folder there to be mounted at: --tmpfs /workspace/build. The "
 		    "workspace is then shown entry by entry, so that what appears in it later on the host is not seen. With tmpfs, "
-		    "--tmpfs /workspace:size=SIZE sets its size (1g)." },
+		    "--tmpfs /workspace:size=SIZE sets its size (1g, or a quarter of --memory where that is less)." },
 	{ .name = "allow-home", .groups = GROUP_SANDBOX, SWITCH(spec.allow_home),
 	  .help = "let the workspace be (or contain) your home directory",
 	  .detail = "Normally refused, since it hands the agent every key and setting in it." },
@@ -75,8 +75,11 @@ const struct opt options_table[] = {
 	{ .name = "tmpfs", .arg = "INSIDE[:OPTIONS]", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_tmpfs,
 	  .help = "an empty folder in memory",
 	  .detail = "Options: size=SIZE, mode=OCTAL, noexec, exec, and those that always hold (rw, nosuid, nodev). /tmp, /home/agent and "
-		    "/dev/shm are such folders already; naming one of them changes what is said. /workspace becomes one." },
-	{ .name = "shm-size", .arg = "SIZE", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_shm_size, .help = "size of /dev/shm (256m)" },
+		    "/dev/shm are such folders already; naming one of them changes what is said. /workspace becomes one. Without a size, /tmp, "
+		    "/home/agent and /workspace have 1g or a quarter of --memory, whichever is less, and others 64m." },
+	{ .name = "shm-size", .arg = "SIZE", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_shm_size,
+	  .help = "size of /dev/shm (256m, or a 16th of --memory)",
+	  .detail = "Without it, 256m or a sixteenth of --memory, whichever is less." },
 	{ .name = "read-only", .groups = GROUP_SANDBOX, .set = set_always_true,
 	  .help = "the root is read-only: always so", .detail = "Accepted for Docker's sake. For the workspace use -v DIR:/workspace:ro." },
 
@@ -121,17 +124,47 @@ const struct opt options_table[] = {
 	/* limits */
 	{ .name = "memory", .letter = 'm', .arg = "SIZE", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_memory,
 	  .help = "memory of all commands together (4g), 0 for no limit",
-	  .detail = "The sandbox's init adds up what all commands use, several times a second and the more often the nearer it is to the "
-		    "limit, and kills the command that uses the most when it is too much: approximate, not exact. What is reserved and "
-		    "not used does not count; /tmp, the home and /dev/shm have sizes of their own." },
-	{ .name = "cpus", .arg = "N", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_cpus, .help = "number of CPUs, rounded up to whole ones",
-	  .detail = "Such as 2 or 0.5. Today the sandbox is bound to that many of the CPUs." },
+	  .detail = "What is used counts, not what is reserved; files in /tmp, the home and /dev/shm count too. With a control group (see --cgroup) "
+		    "the kernel holds it exactly, and a command that needs more is killed with all its processes. Without one it is approximate: "
+		    "the sandbox's init adds up what all commands use, the more often the nearer it is to the limit, and kills the command that "
+		    "uses the most." },
+	{ .name = "memory-swap", .arg = "SIZE", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_memory_swap,
+	  .help = "memory and swap together, -1 for no limit of swap",
+	  .detail = "As with Docker it is the total: --memory 1g --memory-swap 3g allows 2g of swap. The same value as --memory means no "
+		    "swap, and so does leaving it out (where Docker allows as much swap as memory)." },
+	{ .name = "cpus", .arg = "N", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_cpus, .help = "number of CPUs, such as 2 or 0.5",
+	  .detail = "The time on all CPUs together. With a control group exact; without one approximate: as many CPUs as N rounded up, and "
+		    "the commands are stopped for moments so that the fraction holds." },
+	{ .name = "cpu-shares", .arg = "N", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_cpu_shares,
+	  .help = "weight where CPUs are scarce, 2 to 262144; 1024 is usual",
+	  .detail = "Of two sandboxes beside each other, the one with twice the number gets twice the time when both want all of it. Needs a control "
+		    "group with the controller cpu; without one it has no effect." },
 	{ .name = "pids-limit", .arg = "N", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_pids,
-	  .help = "processes and threads of a sandbox (512), -1 for no limit" },
+	  .help = "processes and threads of a sandbox (512), -1 for no limit",
+	  .detail = "Held exactly everywhere. One command gets seven eighths of it at most where there is a control group, so that another can still "
+		    "be started beside one that has used up its own." },
 	{ .name = "ulimit", .arg = "NAME=SOFT[:HARD]", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_ulimit,
 	  .help = "a resource limit for commands, as in nofile=1024:2048",
 	  .detail = "Names: core, cpu, data, fsize, locks, memlock, msgqueue, nice, nofile, nproc, rss, rtprio, rttime, sigpending, stack, as. "
 		    "A limit can only be lowered below your own. core is left as it is: no core files are made." },
+	{ .name = "command-memory", .arg = "SIZE", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_command_memory,
+	  .help = "the same as --memory for each command alone",
+	  .detail = "At most --memory, which is what one command may use without it. A call of run_bash may name another value, up to --memory." },
+	{ .name = "command-cpus", .arg = "N", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_command_cpus,
+	  .help = "the same as --cpus for each command alone", .detail = "At most --cpus." },
+	{ .name = "command-pids-limit", .arg = "N", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_command_pids,
+	  .help = "the same as --pids-limit for each command alone", .detail = "At most --pids-limit." },
+	{ .name = "cgroup", .arg = "auto|systemd|PATH|none", .groups = GROUP_SANDBOX | GROUP_DOCTOR, .set = set_cgroup,
+	  .help = "where the kernel holds the limits (auto)",
+	  .detail = "In a control group (cgroup v2) of the sandbox's own, one below it for each command. With auto it is made where it can be had, the "
+		    "strongest first: in the group that this program is in, if that has been delegated to you; as a scope of your systemd manager "
+		    "(root: of the system's); as root, or in a container, wherever one can be made. Else there is none, and the limits are "
+		    "approximate: cloche doctor says why. systemd and PATH, a directory of a cgroup2 file system that you may write to, ask for one "
+		    "by name, and it is an error when it cannot be had." },
+	{ .name = "require-limits", .groups = GROUP_SANDBOX | GROUP_DOCTOR | GROUP_IN_PROFILE, SWITCH(spec.require_limits),
+	  .help = "do not start where limits would be approximate",
+	  .detail = "Refuses to start, with the reason and the repair, where there is no control group, or where it lacks a controller that one of "
+		    "the limits needs." },
 
 	/* isolation, always on */
 	{ .name = "network", .alias = "net", .arg = "none", .groups = GROUP_SANDBOX | GROUP_IN_PROFILE, .set = set_network,
@@ -183,7 +216,7 @@ const struct opt options_table[] = {
 	REFUSED("ipc", 0, "MODE", "is not possible: the sandbox always has its own IPC namespace"),
 	REFUSED("uts", 0, "MODE", "is not possible: the sandbox always has its own UTS namespace"),
 	REFUSED("cgroupns", 0, "MODE", "is not possible: the sandbox always has its own cgroup namespace"),
-	REFUSED("cgroup-parent", 0, "PATH", "is not supported yet"),
+	REFUSED("cgroup-parent", 0, "PATH", "is not needed: give the directory itself, as in --cgroup /sys/fs/cgroup/mine"),
 	REFUSED("publish", 'p', "PORT", "is not possible: the sandbox has no network"),
 	REFUSED("add-host", 0, "HOST", "is not possible: the sandbox has no network"),
 	REFUSED("dns", 0, "ADDRESS", "is not possible: the sandbox has no network"),
@@ -191,8 +224,6 @@ const struct opt options_table[] = {
 	REFUSED("detach", 'd', NULL, "is not possible: a sandbox lives and dies with the program that started it"),
 	REFUSED("restart", 0, "POLICY", "is not possible: a sandbox lives and dies with the program that started it"),
 	REFUSED("entrypoint", 0, "COMMAND", "is not needed: give the command itself"),
-	REFUSED("memory-swap", 0, "SIZE", "is not supported yet: use --memory"),
-	REFUSED("cpu-shares", 0, "N", "is not supported yet: use --cpus"),
 	REFUSED("cpuset-cpus", 0, "LIST", "is not supported yet: use --cpus, or start cloche under taskset"),
 	REFUSED("volumes-from", 0, "NAME", "is not possible: there are no other containers. Use -v"),
 	REFUSED("platform", 0, "PLATFORM", "is not possible: the root is composed from this host"),

@@ -1,6 +1,6 @@
 /*
- * What each option does with its value: see setters.h. Mounts are in setters_mount.c. Runs in the launcher, before anything is
- * created.
+ * What each option does with its value: see setters.h. Mounts are in setters_mount.c, limits in setters_limits.c. Runs in the launcher,
+ * before anything is created.
  */
 #include "runtime/cli/setters.h"
 
@@ -19,11 +19,7 @@
 enum {
 	ENV_FILE_MAX = 64 * 1024,
 	ID_MAX = 65533,      /* 65534 is nobody; larger ones have no name anywhere */
-	CPUS_MAX_MILLI = 4096000,
-	PIDS_MAX = 4194304,  /* the kernel's PID_MAX_LIMIT */
 };
-
-#define MEMORY_MIN ((uint64_t) 6 << 20)
 
 int set_help(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
 {
@@ -245,97 +241,6 @@ int set_name(void *target, _unused_ const struct opt *opt, const char *value, st
 			       SPEC_NAME_MAX);
 	((struct options *) target)->spec.name = value;
 	return 0;
-}
-
-int set_memory(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
-{
-	uint64_t bytes;
-
-	if (str_to_size(value, 0, UINT64_MAX >> 1, &bytes) < 0)
-		return err_set(err, ERR_USAGE, EINVAL, "--memory '%s' is not a size: write a number with b, k, m or g, as in 512m", value);
-	if (bytes > 0 && bytes < MEMORY_MIN)
-		return err_set(err, ERR_USAGE, ERANGE, "--memory '%s' is too little to run anything: the least is 6m", value);
-	((struct options *) target)->spec.memory = bytes;
-	return 0;
-}
-
-int set_cpus(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
-{
-	uint64_t milli;
-
-	if (str_to_milli(value, 10, CPUS_MAX_MILLI, &milli) < 0)
-		return err_set(err, ERR_USAGE, EINVAL, "--cpus '%s' is not a number of CPUs from 0.01 to %d, such as 2 or 0.5", value,
-			       CPUS_MAX_MILLI / 1000);
-	((struct options *) target)->spec.cpu_milli = milli;
-	return 0;
-}
-
-int set_pids(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
-{
-	uint64_t pids = 0;
-
-	if (strcmp(value, "-1") != 0 && str_to_uint(value, 0, PIDS_MAX, &pids) < 0)
-		return err_set(err, ERR_USAGE, EINVAL, "--pids-limit '%s' is not a number from 1 to %d, or -1 for no limit", value,
-			       PIDS_MAX);
-	((struct options *) target)->spec.pids = pids;
-	return 0;
-}
-
-static int limit_value(const char *text, rlim_t *ret)
-{
-	uint64_t value;
-
-	if (strcmp(text, "-1") == 0 || strcmp(text, "unlimited") == 0) {
-		*ret = RLIM_INFINITY;
-		return 0;
-	}
-	int r = str_to_uint(text, 0, RLIM_INFINITY - 1, &value);
-	if (r == 0)
-		*ret = value;
-	return r;
-}
-
-/* SOFT[:HARD] */
-static int limit_pair(const char *text, struct spec_rlimit *ret)
-{
-	char soft_text[24]; /* a number of 64 bits has at most 20 digits */
-	size_t len = strcspn(text, ":");
-
-	if (len >= sizeof(soft_text))
-		return -EINVAL;
-	memcpy(soft_text, text, len);
-	soft_text[len] = '\0';
-	int r = limit_value(soft_text, &ret->soft);
-	if (r < 0)
-		return r;
-	ret->hard = ret->soft;
-	return text[len] ? limit_value(text + len + 1, &ret->hard) : 0;
-}
-
-static int parse_limit(struct spec *spec, int resource, const char *value, const char *equals, struct err *err)
-{
-	struct spec_rlimit limit = { .set = true };
-
-	if (limit_pair(equals + 1, &limit) < 0)
-		return err_set(err, ERR_USAGE, EINVAL, "--ulimit '%s': the limits must be numbers, as in nofile=1024:2048", value);
-	if (limit.soft > limit.hard)
-		return err_set(err, ERR_USAGE, EINVAL, "--ulimit '%s': the soft limit is above the hard one", value);
-	spec->rlimits[resource] = limit;
-	return 0;
-}
-
-int set_ulimit(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
-{
-	const char *equals = strchr(value, '=');
-
-	if (!equals)
-		return err_set(err, ERR_USAGE, EINVAL, "--ulimit '%s' is not NAME=SOFT[:HARD], as in nofile=1024:2048", value);
-	for (int i = 0; i < RLIM_NLIMITS; i++) {
-		const char *name = spec_limit_name(i);
-		if (name && strlen(name) == (size_t) (equals - value) && strncmp(name, value, strlen(name)) == 0)
-			return parse_limit(&((struct options *) target)->spec, i, value, equals, err);
-	}
-	return err_set(err, ERR_USAGE, EINVAL, "--ulimit '%s': unknown limit. See --ulimit in `man cloche` for the names", value);
 }
 
 int set_network(_unused_ void *target, _unused_ const struct opt *opt, const char *value, struct err *err)

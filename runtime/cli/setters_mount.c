@@ -178,25 +178,34 @@ struct asked_tmpfs {
 	enum { EXEC_UNSAID, EXEC_YES, EXEC_NO } exec;
 };
 
+/* @size of 0: nothing was said of it. */
+static void set_size(struct spec *spec, enum spec_folder folder, uint64_t *field, uint64_t size)
+{
+	if (size == 0)
+		return;
+	*field = size;
+	spec->sized |= folder;
+}
+
 /* Folders in memory that exist anyway are changed in what was said about them; others are added. */
 static int add_tmpfs(struct spec *spec, const struct asked_tmpfs *asked, struct err *err)
 {
 	const struct {
 		const char *target;
+		enum spec_folder folder;
 		uint64_t *size;
 		bool *no_exec;
 	} existing[] = {
-		{ "/tmp", &spec->tmp_size, &spec->tmp_no_exec },
-		{ SPEC_HOME, &spec->home_size, &spec->home_no_exec },
-		{ "/dev/shm", &spec->shm_size, &spec->shm_no_exec },
+		{ "/tmp", SPEC_FOLDER_TMP, &spec->tmp_size, &spec->tmp_no_exec },
+		{ SPEC_HOME, SPEC_FOLDER_HOME, &spec->home_size, &spec->home_no_exec },
+		{ "/dev/shm", SPEC_FOLDER_SHM, &spec->shm_size, &spec->shm_no_exec },
 	};
 	const struct spec_mount *mount = &asked->mount;
 
 	for (size_t i = 0; i < ARRAY_LEN(existing); i++) {
 		if (strcmp(mount->target, existing[i].target) != 0)
 			continue;
-		if (mount->size)
-			*existing[i].size = mount->size;
+		set_size(spec, existing[i].folder, existing[i].size, mount->size);
 		if (asked->exec != EXEC_UNSAID)
 			*existing[i].no_exec = asked->exec == EXEC_NO;
 		return 0;
@@ -205,7 +214,7 @@ static int add_tmpfs(struct spec *spec, const struct asked_tmpfs *asked, struct 
 		if (asked->exec == EXEC_NO)
 			return err_set(err, ERR_USAGE, EINVAL, "--tmpfs " SPEC_WORKSPACE ": noexec is not supported there");
 		spec->workspace_in_memory = true;
-		spec->workspace_size = mount->size ? mount->size : spec->workspace_size;
+		set_size(spec, SPEC_FOLDER_WORKSPACE, &spec->workspace_size, mount->size);
 		return 0;
 	}
 	int r = check_target(mount->target, err);
@@ -271,8 +280,12 @@ int set_tmpfs(void *target, _unused_ const struct opt *opt, const char *value, s
 
 int set_shm_size(void *target, _unused_ const struct opt *opt, const char *value, struct err *err)
 {
-	if (str_to_size(value, SIZE_MIN, SIZE_LIMIT, &spec_of(target)->shm_size) < 0)
+	struct spec *spec = spec_of(target);
+	uint64_t size;
+
+	if (str_to_size(value, SIZE_MIN, SIZE_LIMIT, &size) < 0)
 		return err_set(err, ERR_USAGE, EINVAL, "--shm-size '%s' is not a size of 4k or more, as in 256m", value);
+	set_size(spec, SPEC_FOLDER_SHM, &spec->shm_size, size);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -29,6 +30,7 @@
 enum {
 	PARK = 256,                  /* where the shim keeps what it needs while it closes the rest */
 	PARK_REPORT = PARK + INITMSG_SPAWN_FDS,
+	USAGE_BLOCK = 512,           /* of getrusage(2) */
 	EXEC_PATIENCE_MS = 20,       /* then it may be that the filter refuses something before the exec, and nobody answers */
 };
 
@@ -39,19 +41,40 @@ static void tell(int report_fd, const struct command_report *report)
 	IGNORE_RESULT(fd_write_all(report_fd, report, sizeof(*report)));
 }
 
-static int apply_limits(const struct command_limits *limits)
+static int apply_limit(const struct command_limit *limit)
 {
-	for (size_t i = 0; i < limits->count && wall_stands(WALL_LIMITS); i++) {
-		const struct command_limit *row = &limits->rows[i];
-		struct rlimit now;
+	struct rlimit now;
 
-		if (sysx_prlimit(row->resource, NULL, &now) < 0)
-			return -errno;
-		struct rlimit next = { .rlim_cur = MIN(row->soft, now.rlim_max), .rlim_max = MIN(row->hard, now.rlim_max) };
-		if (sysx_prlimit(row->resource, &next, NULL) < 0)
-			return -errno;
-	}
-	return 0;
+	if (sysx_prlimit(limit->resource, NULL, &now) < 0)
+		return -errno;
+	struct rlimit next = { .rlim_cur = MIN(limit->soft, now.rlim_max), .rlim_max = MIN(limit->hard, now.rlim_max) };
+	return sysx_prlimit(limit->resource, &next, NULL) < 0 ? -errno : 0;
+}
+
+static int apply_limits(const struct command_request *req)
+{
+	struct command_limit tasks = { .resource = RLIMIT_NPROC, .soft = req->tasks_limit, .hard = req->tasks_limit };
+	int r = 0;
+
+	for (size_t i = 0; i < req->limits->count && r == 0 && wall_stands(WALL_LIMITS); i++)
+		r = apply_limit(&req->limits->rows[i]);
+	return r == 0 && req->tasks_limit && wall_stands(WALL_LIMITS) ? apply_limit(&tasks) : r;
+}
+
+/*
+ * In the command's own cgroup: makes it the root of all groups that are seen, and shows its files, read-only, where programs
+ * look for their limits. That is a service to them, so a sandbox without a place for it, or a host that refuses, is no error.
+ */
+static int show_own_cgroup(void)
+{
+	if (wall_stands(WALL_CGROUPNS) && unshare(CLONE_NEWCGROUP) < 0)
+		return -errno;
+	/* Nobody's mount may lie there, and no link lead away. */
+	_cleanup_fd_ int place = sysx_openat2(AT_FDCWD, "/" MOUNTPLAN_CGROUP, O_PATH | O_DIRECTORY | O_CLOEXEC, 0,
+					      RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
+	if (place >= 0 && fchdir(place) == 0)
+		(void) mount("cgroup2", ".", "cgroup2", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	return chdir("/") < 0 ? -errno : 0;
 }
 
 /*
@@ -89,7 +112,9 @@ static struct command_failure become_command(const struct command_request *req, 
 
 	if (wall_stands(WALL_SESSION) && setsid() < 0)
 		return (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) errno };
-	if ((r = proc_reset_signals()) < 0 || (r = apply_limits(req->limits)) < 0 || (r = caps_drop_all()) < 0)
+	if (req->cgroup_fd >= 0 && (r = show_own_cgroup()) < 0)
+		return (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) -r };
+	if ((r = proc_reset_signals()) < 0 || (r = apply_limits(req)) < 0 || (r = caps_drop_all()) < 0)
 		return (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) -r };
 	if ((r = close_others(verdict_fd)) < 0)
 		return (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) -r };
@@ -146,11 +171,14 @@ static void add_usage(struct command_report *report)
 	struct rusage used;
 
 	report->type = INITMSG_EXITED;
+	report->read_bytes = report->written_bytes = INITMSG_UNKNOWN;
 	if (getrusage(RUSAGE_CHILDREN, &used) < 0)
 		return;
 	report->cpu_user_us = microseconds(&used.ru_utime);
 	report->cpu_system_us = microseconds(&used.ru_stime);
 	report->max_rss_kib = (uint64_t) used.ru_maxrss;
+	report->read_bytes = (uint64_t) used.ru_inblock * USAGE_BLOCK;
+	report->written_bytes = (uint64_t) used.ru_oublock * USAGE_BLOCK;
 }
 
 bool command_reap(pid_t command, struct command_report *report)
@@ -251,6 +279,16 @@ static bool await_exec(int verdict_fd, struct notify *notify, struct command_fai
 	}
 }
 
+/* As clone3(2), into the cgroup when there is one. */
+static pid_t clone_into(struct clone_args *args, int cgroup_fd)
+{
+	if (cgroup_fd >= 0) {
+		args->flags |= CLONE_INTO_CGROUP;
+		args->cgroup = (unsigned int) cgroup_fd;
+	}
+	return sysx_clone3(args);
+}
+
 pid_t command_execute(const struct command_request *req, struct notify *notify, struct command_failure *failure)
 {
 	int verdict[2];
@@ -260,7 +298,8 @@ pid_t command_execute(const struct command_request *req, struct notify *notify, 
 		*failure = (struct command_failure) { INITMSG_STEP_SETUP, (uint32_t) errno };
 		return -1;
 	}
-	pid_t pid = fork();
+	struct clone_args args = { .exit_signal = SIGCHLD };
+	pid_t pid = clone_into(&args, req->cgroup_fd);
 	if (pid == 0) {
 		(void) fd_close(verdict[0]);
 		struct command_failure f = become_command(req, verdict[1]);
@@ -292,16 +331,17 @@ _noreturn_ static void shim_main(const struct command_request *req, int report_f
 {
 	struct command_report report = { .type = INITMSG_STARTED };
 	struct command_failure failure = { 0 };
+	struct command_request own = *req;
 	struct notify notify;
 
 	(void) prctl(PR_SET_NAME, "cloche-shim");
 	int r = keep_descriptors(req, report_fd);
 	if (r < 0)
 		shim_refuse(report_fd, INITMSG_STEP_SETUP, (uint32_t) -r);
-	r = mount_proc(req);
-	if (r < 0)
+	if ((r = mount_proc(req)) < 0 || (req->cgroup_fd >= 0 && (r = show_own_cgroup()) < 0))
 		shim_refuse(PARK_REPORT, INITMSG_STEP_SETUP, (uint32_t) -r);
-	pid_t command = command_execute(req, &notify, &failure);
+	own.cgroup_fd = -EBADF; /* we are in it, and so is what we start */
+	pid_t command = command_execute(&own, &notify, &failure);
 	/* The shim must not keep the command's pipes open. */
 	if (sysx_close_range(0, STDERR_FILENO, 0) < 0 || caps_drop_all() < 0)
 		_exit(1);
@@ -318,7 +358,8 @@ pid_t command_start(const struct command_request *req, int *ret_report_fd)
 {
 	/* An IPC namespace too: System V segments would outlive the command, and no limit of memory counts them. */
 	struct clone_args args = {
-		.flags = CLONE_NEWNS | (wall_stands(WALL_PIDNS) ? CLONE_NEWPID : 0) | (wall_stands(WALL_IPCNS) ? CLONE_NEWIPC : 0),
+		.flags = CLONE_NEWNS | (wall_stands(WALL_PIDNS) ? CLONE_NEWPID : 0) |
+			 (wall_stands(WALL_IPCNS) && !req->has_ipcns ? CLONE_NEWIPC : 0),
 		.exit_signal = SIGCHLD,
 	};
 	int report[2];
@@ -330,7 +371,7 @@ pid_t command_start(const struct command_request *req, int *ret_report_fd)
 	int r = fd_set_nonblock(read_end, true);
 	if (r < 0)
 		return r;
-	pid_t pid = sysx_clone3(&args);
+	pid_t pid = clone_into(&args, req->cgroup_fd);
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)

@@ -49,6 +49,10 @@ struct command_request {
 	bool shared_proc; /* no procfs can be mounted here: the command keeps the sandbox's */
 	const struct seccomp_program *filter;
 	struct initmsg_denials *denials; /* all zero; in memory that the shim shares with who reads them */
+	/* Filled by govern_begin(). */
+	int cgroup_fd;        /* the cgroup that its first process is cloned into, or -EBADF; borrowed */
+	bool has_ipcns;       /* the caller is in the IPC namespace that the command shall have */
+	uint32_t tasks_limit; /* RLIMIT_NPROC where it is lower than in @limits; 0: none */
 };
 
 /* What the shim tells init through the report pipe. */
@@ -58,6 +62,7 @@ struct command_report {
 	uint32_t errnum;
 	int32_t wait_status; /* of INITMSG_EXITED, with what follows */
 	uint64_t cpu_user_us, cpu_system_us, max_rss_kib;
+	uint64_t read_bytes, written_bytes; /* from and to storage, or INITMSG_UNKNOWN */
 };
 
 /*

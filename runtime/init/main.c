@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -24,6 +25,8 @@
 #include "runtime/base/proc.h"
 #include "runtime/base/wall.h"
 #include "runtime/init/die.h"
+#include "runtime/init/govern.h"
+#include "runtime/init/oomscore.h"
 #include "runtime/init/serve.h"
 #include "runtime/init/server.h"
 #include "runtime/init/settings.h"
@@ -50,7 +53,8 @@ _noreturn_ static void serve_mcp(struct serve_session *session, char **argv)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		die("socketpair", errno);
 	argv[0] = (char *) (uintptr_t) "cloche-mcp";
-	session->server = server_start(INITMSG_PROGRAM_FD, pair[1], (const char *const *) argv);
+	session->server = server_start(INITMSG_PROGRAM_FD, pair[1], (const char *const *) argv, govern_manner(session->govern),
+				       leaves_are_used(&session->govern->leaves));
 	if (session->server < 0)
 		die("the server cannot be started", -session->server);
 	(void) fd_close(pair[1]);
@@ -92,7 +96,7 @@ static int child_signals(void)
 int main(int argc, char **argv)
 {
 	static struct settings settings;
-	struct watchdog watchdog;
+	static struct govern govern;
 	int r;
 
 	if (getpid() != 1) {
@@ -101,23 +105,27 @@ int main(int argc, char **argv)
 		return DIE_STATUS;
 	}
 	wall_from_arguments(&argc, &argv);
-	if ((r = proc_hide()) < 0 || (r = caps_prepare()) < 0 || (r = caps_stop_inheritance()) < 0 ||
+	oomscore_open();
+	if ((r = proc_hide()) < 0 || (r = caps_prepare()) < 0 || (r = caps_stop_inheritance(fcntl(INITMSG_CGROUP_FD, F_GETFD) < 0)) < 0 ||
 	    (r = fd_cloexec_from(INITMSG_CONTROL_FD)) < 0)
 		die("start", -r);
 	raise_own_limit();
 	int signal_fd = child_signals();
 	int mode = settings_read(&settings, argc, argv);
-	if ((r = watchdog_open(&watchdog, wall_stands(WALL_LIMITS) ? settings.memory : 0)) < 0)
+	bool is_single = mode < argc && strcmp(argv[mode], "run") == 0;
+	struct govern_wishes wishes = {
+		.sandbox = settings.sandbox, .command = settings.command, .shared_proc = settings.shared_proc, .single = is_single };
+	if ((r = govern_open(&govern, &wishes, INITMSG_CGROUP_FD)) < 0)
 		die("the watch over memory", -r);
 	/* The last thing of the start: all that comes from here on is asked for by somebody. */
 	if ((r = seccomp_load_init()) < 0)
 		die("the system-call filter", -r);
 	const char *const *env = (const char *const *) environ;
-	if (mode < argc && strcmp(argv[mode], "run") == 0)
-		single(INITMSG_CONTROL_FD, signal_fd, &settings.limits, settings.filter, env, &watchdog);
+	if (is_single)
+		single(INITMSG_CONTROL_FD, signal_fd, &settings.limits, settings.filter, env, &govern);
 	struct serve_session session = {
 		.control_fd = INITMSG_CONTROL_FD, .server_fd = -EBADF, .signal_fd = signal_fd, .limits = &settings.limits, .env = env,
-		.watchdog = watchdog, .shared_proc = settings.shared_proc, .protected = &settings.protected, .filter = settings.filter,
+		.govern = &govern, .shared_proc = settings.shared_proc, .protected = &settings.protected, .filter = settings.filter,
 	};
 	if (mode < argc && strcmp(argv[mode], "mcp") == 0)
 		serve_mcp(&session, argv + mode);

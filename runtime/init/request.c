@@ -48,6 +48,7 @@ int request_parse(struct request *req, const void *message, size_t len, const ch
 		return -EPROTO;
 	memcpy(&head, message, sizeof(head));
 	req->id = head.head.id;
+	req->limits = head.limits;
 	if (head.head.type != INITMSG_SPAWN || req->id == 0 || head.reserved != 0 || head.argc < 1 ||
 	    head.argc > INITMSG_ARGC_MAX || head.envc > INITMSG_ENVC_MAX || head.strings_size != len - sizeof(head))
 		return -EPROTO;

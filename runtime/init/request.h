@@ -11,6 +11,7 @@
 /* A request with its strings found. Pointers lead into the message and into @base_env. */
 struct request {
 	uint32_t id;
+	struct initmsg_limits limits; /* as they were asked for */
 	const char *cwd;
 	const char *argv[INITMSG_ARGC_MAX + 1];
 	const char *envp[INITMSG_ENVC_MAX + 512 + 1];

@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/fdpass.h"
 #include "runtime/base/proc.h"
@@ -28,8 +27,7 @@ struct command {
 	enum client client;
 	pid_t shim;
 	int report_fd;
-	struct initmsg_exited exited;
-	struct timespec start;
+	struct command_report report; /* the last one */
 };
 
 struct serve {
@@ -43,8 +41,7 @@ struct serve {
 	bool shared_proc;
 	const struct reprotect *protected;
 	const char *const *env;
-	struct watchdog watchdog;
-	int64_t next_look_ms; /* on clock_now_ms() */
+	struct govern *govern; /* its rows are beside ours */
 };
 
 static union {
@@ -77,17 +74,9 @@ static struct command *find_command(struct serve *s, enum client client, uint32_
 	return NULL;
 }
 
-static bool is_any_alive(const struct serve *s)
+static size_t row_of(const struct serve *s, const struct command *c)
 {
-	for (size_t i = 0; i < ARRAY_LEN(s->commands); i++)
-		if (s->commands[i].id)
-			return true;
-	return false;
-}
-
-static struct initmsg_denials *denials_of(const struct serve *s, const struct command *c)
-{
-	return &s->denials[c - s->commands];
+	return (size_t) (c - s->commands);
 }
 
 static void start_command(struct serve *s, enum client client, size_t len, const int *fds, size_t nfds)
@@ -107,33 +96,34 @@ static void start_command(struct serve *s, enum client client, size_t len, const
 	struct command_request request = {
 		.cwd = req.cwd, .argv = req.argv, .envp = req.envp, .stdio = fds, .limits = s->limits,
 		.shared_proc = s->shared_proc,
-		.filter = s->filter, .denials = denials_of(s, c),
+		.filter = s->filter, .denials = &s->denials[row_of(s, c)],
 	};
 	*request.denials = (struct initmsg_denials) { 0 };
-	bool was_idle = !is_any_alive(s);
 	reprotect_all(s->protected);
-	int report_fd = -EBADF;
-	pid_t shim = command_start(&request, &report_fd);
+	*c = (struct command) { .client = client, .report_fd = -EBADF };
+	pid_t shim = govern_begin(s->govern, row_of(s, c), &req.limits, &request);
+	if (shim == 0) {
+		shim = command_start(&request, &c->report_fd);
+		govern_begun(s->govern, row_of(s, c), shim);
+	}
 	if (shim < 0) {
 		refuse(s, client, req.id, INITMSG_STEP_SETUP, -shim);
 		return;
 	}
-	*c = (struct command) { .id = req.id, .client = client, .shim = shim, .report_fd = report_fd };
-	c->exited.head = (struct initmsg_head) { INITMSG_EXITED, req.id };
-	c->start = clock_now();
-	if (was_idle) /* the time of the next look is an old one */
-		s->next_look_ms = clock_now_ms() + watchdog_pause_ms(&s->watchdog, 0, 0);
+	c->id = req.id;
+	c->shim = shim;
+	/* What is reported of one that is killed before it could report. */
+	c->report = (struct command_report) {
+		.wait_status = SIGKILL, .read_bytes = INITMSG_UNKNOWN, .written_bytes = INITMSG_UNKNOWN };
 }
 
 static void kill_command(struct serve *s, enum client client)
 {
 	struct command *c = find_command(s, client, message.head.id);
 
-	/* The first process of a PID namespace takes all others with it. A command that is over already is no error. */
-	if (message.head.id && c) {
-		c->exited.killed = INITMSG_KILLED_ON_REQUEST;
-		(void) kill(c->shim, SIGKILL);
-	}
+	/* One that is over already is no error. */
+	if (message.head.id && c)
+		govern_kill(s->govern, row_of(s, c));
 }
 
 static void pass_signal(struct serve *s, enum client client)
@@ -189,10 +179,11 @@ static void free_command(struct command *c)
 /* Nothing of a command is left. */
 static void end_command(struct serve *s, struct command *c)
 {
-	c->exited.metrics.wall_us = clock_us_since(&c->start);
-	c->exited.sandbox.memory = s->watchdog.limit;
-	c->exited.denials = *denials_of(s, c);
-	answer(s, c->client, &c->exited, sizeof(c->exited));
+	struct initmsg_exited msg = {
+		.head = { INITMSG_EXITED, c->id }, .wait_status = c->report.wait_status, .denials = s->denials[row_of(s, c)] };
+
+	govern_end(s->govern, row_of(s, c), &c->report, &msg);
+	answer(s, c->client, &msg, sizeof(msg));
 	free_command(c);
 }
 
@@ -207,7 +198,6 @@ static void take_report(struct serve *s, struct command *c)
 	if (n != (ssize_t) sizeof(report)) {
 		/* Killed before it could report, by us or for want of memory: the end comes when the shim is reaped. */
 		c->report_fd = fd_close(c->report_fd);
-		c->exited.wait_status = SIGKILL;
 		return;
 	}
 	if (report.type == INITMSG_STARTED) {
@@ -215,12 +205,10 @@ static void take_report(struct serve *s, struct command *c)
 		answer(s, c->client, &msg, sizeof(msg));
 	} else if (report.type == INITMSG_REFUSED) {
 		refuse(s, c->client, c->id, report.step, (int) report.errnum);
+		govern_forget(s->govern, row_of(s, c));
 		free_command(c);
 	} else {
-		c->exited.wait_status = report.wait_status;
-		c->exited.metrics.cpu_user_us = report.cpu_user_us;
-		c->exited.metrics.cpu_system_us = report.cpu_system_us;
-		c->exited.metrics.max_rss = report.max_rss_kib * 1024;
+		c->report = report;
 		end_command(s, c);
 	}
 }
@@ -253,44 +241,8 @@ static void reap(struct serve *s)
 		for (size_t i = 0; i < ARRAY_LEN(s->commands); i++)
 			if (s->commands[i].id && s->commands[i].shim == pid)
 				end_reaped(s, &s->commands[i]);
+		govern_reaped(s->govern);
 	}
-}
-
-static void kill_for_memory(struct command *c)
-{
-	c->exited.killed = INITMSG_KILLED_MEMORY_ALL;
-	(void) kill(c->shim, SIGKILL);
-}
-
-/* Looks how much memory the commands use, and kills the one with the most when it is too much. */
-static void look_at_memory(struct serve *s)
-{
-	struct watchdog_tree trees[INITMSG_COMMANDS_MAX];
-	struct timespec start = clock_now();
-	size_t largest = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(trees); i++)
-		trees[i] = (struct watchdog_tree) { .root = s->commands[i].id ? s->commands[i].shim : 0 };
-	uint64_t used = watchdog_look(&s->watchdog, trees, ARRAY_LEN(trees));
-	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
-		struct initmsg_exited *exited = &s->commands[i].exited;
-		exited->metrics.memory_peak = MAX(exited->metrics.memory_peak, trees[i].bytes);
-		if (trees[i].bytes > trees[largest].bytes)
-			largest = i;
-	}
-	if (used > s->watchdog.limit && s->commands[largest].id)
-		kill_for_memory(&s->commands[largest]);
-	s->next_look_ms = clock_now_ms() + watchdog_pause_ms(&s->watchdog, used, clock_us_since(&start));
-}
-
-/* Milliseconds that poll(2) may wait: until the next look at the memory of the commands, if there are any. */
-static int time_to_wait(struct serve *s)
-{
-	if (s->watchdog.limit == 0 || !is_any_alive(s))
-		return -1;
-	if (clock_now_ms() >= s->next_look_ms)
-		look_at_memory(s);
-	return (int) MAX(s->next_look_ms - clock_now_ms(), (int64_t) 0);
 }
 
 _noreturn_ static void loop(struct serve *s)
@@ -305,7 +257,7 @@ _noreturn_ static void loop(struct serve *s)
 			const struct command *c = &s->commands[i];
 			fds[CLIENTS + 1 + i] = (struct pollfd) { .fd = c->id ? c->report_fd : -1, .events = POLLIN };
 		}
-		if (poll(fds, ARRAY_LEN(fds), time_to_wait(s)) < 0) {
+		if (poll(fds, ARRAY_LEN(fds), govern_tick(s->govern)) < 0) {
 			if (errno != EINTR)
 				die("poll", errno);
 			continue;
@@ -346,7 +298,7 @@ _noreturn_ void serve(const struct serve_session *session)
 	s.env = session->env;
 	s.protected = session->protected;
 	s.shared_proc = session->shared_proc;
-	s.watchdog = session->watchdog;
+	s.govern = session->govern;
 	s.denials = share_denials();
 	loop(&s);
 }

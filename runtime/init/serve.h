@@ -8,8 +8,8 @@
 
 #include "runtime/base/attr.h"
 #include "runtime/init/command.h"
+#include "runtime/init/govern.h"
 #include "runtime/init/reprotect.h"
-#include "runtime/init/watchdog.h"
 
 struct serve_session {
 	int control_fd; /* to the supervisor */
@@ -21,7 +21,7 @@ struct serve_session {
 	bool shared_proc; /* see struct command_request */
 	const struct reprotect *protected; /* what is looked at before every command */
 	const char *const *env; /* of every command */
-	struct watchdog watchdog;
+	struct govern *govern;
 };
 
 /* Serves until the supervisor hangs up or the server has ended, then ends the process, and the sandbox with it. */

@@ -28,7 +28,42 @@ static int set_limit(struct settings *settings, char **args)
 
 static int set_memory(struct settings *settings, char **args)
 {
-	return str_to_uint(args[0], 1, UINT64_MAX, &settings->memory);
+	return str_to_uint(args[0], 1, UINT64_MAX, &settings->sandbox.memory);
+}
+
+static int set_command_memory(struct settings *settings, char **args)
+{
+	return str_to_uint(args[0], 1, UINT64_MAX, &settings->command.memory);
+}
+
+static int set_number(const char *text, uint32_t *ret)
+{
+	uint64_t number;
+	int r = str_to_uint(text, 1, UINT32_MAX, &number);
+
+	if (r == 0)
+		*ret = (uint32_t) number;
+	return r;
+}
+
+static int set_cpus(struct settings *settings, char **args)
+{
+	return set_number(args[0], &settings->sandbox.cpu_milli);
+}
+
+static int set_command_cpus(struct settings *settings, char **args)
+{
+	return set_number(args[0], &settings->command.cpu_milli);
+}
+
+static int set_pids(struct settings *settings, char **args)
+{
+	return set_number(args[0], &settings->sandbox.pids);
+}
+
+static int set_command_pids(struct settings *settings, char **args)
+{
+	return set_number(args[0], &settings->command.pids);
 }
 
 static int add_protected(struct settings *settings, char **args)
@@ -87,9 +122,14 @@ static const struct option {
 	int args;
 	int (*set)(struct settings *settings, char **args);
 } options[] = {
+	{ "--command-cpus", 1, set_command_cpus },
+	{ "--command-memory", 1, set_command_memory },
+	{ "--command-pids", 1, set_command_pids },
+	{ "--cpus", 1, set_cpus },
 	{ "--filter", 1, set_filter },
 	{ "--limit", 3, set_limit },
 	{ "--memory", 1, set_memory },
+	{ "--pids", 1, set_pids },
 	{ "--protected", 1, add_protected },
 	{ "--repository", 1, set_repository },
 	{ "--shared-proc", 0, set_shared_proc },

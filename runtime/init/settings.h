@@ -8,13 +8,15 @@
 
 #include "runtime/init/command.h"
 #include "runtime/init/reprotect.h"
+#include "runtime/spec/initmsg.h"
 
 struct settings {
 	const struct seccomp_program *filter; /* for commands */
 	struct command_limits limits;
 	bool shared_proc; /* no procfs can be mounted here: commands keep the sandbox's /proc */
 	struct reprotect protected; /* paths that shall stay read-only when somebody outside replaces them */
-	uint64_t memory; /* bytes of all commands together, watched over by init; 0 = no limit */
+	struct initmsg_limits sandbox; /* of all commands together; 0 = no limit */
+	struct initmsg_limits command; /* of one that asks for no other; 0 = as the sandbox */
 };
 
 /*

@@ -2,7 +2,7 @@
  * The one command of `cloche run`: see single.h. Runs in cloche-init.
  *
  * Init itself is what a shim is for the commands of an MCP session: the sandbox's PID namespace is the command's. It gives
- * up its capabilities as soon as the command runs, and is invisible to it (proc's hidepid).
+ * up its capabilities as soon as the command runs (but for the one it needs to watch, caps.h), and is invisible to it (proc's hidepid).
  */
 #include "runtime/init/single.h"
 
@@ -12,7 +12,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/fdpass.h"
 #include "runtime/base/sysx.h"
@@ -64,34 +63,8 @@ static void take_signal(int control_fd, pid_t command)
 		_exit(0);
 }
 
-/* Looks how much memory the command uses; when it is too much, kills all there is. Returns the time of the next look. */
-static int64_t look_at_memory(struct watchdog *watchdog, struct initmsg_exited *exited)
+static void watch(int control_fd, int signal_fd, pid_t command, struct notify *notify, struct govern *govern, struct command_report *report)
 {
-	struct watchdog_tree all = { .root = 1 };
-	struct timespec start = clock_now();
-	uint64_t used = watchdog_look(watchdog, &all, 1);
-	exited->metrics.memory_peak = MAX(exited->metrics.memory_peak, used);
-	if (used > watchdog->limit) {
-		exited->killed = INITMSG_KILLED_MEMORY_ALL;
-		(void) kill(-1, SIGKILL);
-	}
-	return clock_now_ms() + watchdog_pause_ms(watchdog, used, clock_us_since(&start));
-}
-
-/* Milliseconds that poll(2) may wait. The clock decides, not poll: a command that keeps us busy is watched all the same. */
-static int time_to_wait(struct watchdog *watchdog, int64_t *next_look_ms, struct initmsg_exited *exited)
-{
-	if (watchdog->limit == 0)
-		return -1;
-	if (clock_now_ms() >= *next_look_ms)
-		*next_look_ms = look_at_memory(watchdog, exited);
-	return (int) MAX(*next_look_ms - clock_now_ms(), (int64_t) 0);
-}
-
-static void watch(int control_fd, int signal_fd, pid_t command, struct notify *notify, struct watchdog *watchdog,
-		  struct command_report *report, struct initmsg_exited *exited)
-{
-	int64_t next_look_ms = clock_now_ms() + watchdog_pause_ms(watchdog, 0, 0);
 	struct signalfd_siginfo info;
 
 	while (!command_reap(command, report)) {
@@ -101,7 +74,7 @@ static void watch(int control_fd, int signal_fd, pid_t command, struct notify *n
 			{ .fd = notify->listener, .events = POLLIN },
 		};
 
-		if (poll(fds, ARRAY_LEN(fds), time_to_wait(watchdog, &next_look_ms, exited)) < 0) {
+		if (poll(fds, ARRAY_LEN(fds), govern_tick(govern)) < 0) {
 			if (errno != EINTR)
 				die("poll", errno);
 			continue;
@@ -116,8 +89,7 @@ static void watch(int control_fd, int signal_fd, pid_t command, struct notify *n
 }
 
 _noreturn_ void single(int control_fd, int signal_fd, const struct command_limits *limits, const struct seccomp_program *filter,
-		       const char *const *env,
-		       struct watchdog *watchdog)
+		       const char *const *env, struct govern *govern)
 {
 	static struct request req;
 	struct command_report report = { 0 };
@@ -130,21 +102,19 @@ _noreturn_ void single(int control_fd, int signal_fd, const struct command_limit
 		.cwd = req.cwd, .argv = req.argv, .envp = req.envp, .limits = limits, .denials = &denials,
 		.filter = filter,
 	};
-	struct timespec start = clock_now();
+	int r = govern_begin(govern, 0, &req.limits, &request);
+	if (r < 0)
+		refuse(control_fd, req.id, INITMSG_STEP_SETUP, (uint32_t) -r);
 	pid_t command = command_execute(&request, &notify, &failure);
+	govern_begun(govern, 0, command < 0 ? command : 1);
 	/* The command's pipes must close when it closes them. */
-	if (sysx_close_range(0, STDERR_FILENO, 0) < 0 || caps_drop_all() < 0)
+	if (sysx_close_range(0, STDERR_FILENO, 0) < 0 || (govern->watches ? caps_keep_to_watch() : caps_drop_all()) < 0)
 		_exit(DIE_STATUS);
 	if (command < 0)
 		refuse(control_fd, req.id, failure.step, failure.errnum);
-	struct initmsg_exited msg = { .head = { INITMSG_EXITED, req.id }, .sandbox.memory = watchdog->limit };
-	watch(control_fd, signal_fd, command, &notify, watchdog, &report, &msg);
-	msg.denials = denials;
-	msg.wait_status = report.wait_status;
-	msg.metrics.wall_us = clock_us_since(&start);
-	msg.metrics.cpu_user_us = report.cpu_user_us;
-	msg.metrics.cpu_system_us = report.cpu_system_us;
-	msg.metrics.max_rss = report.max_rss_kib * 1024;
+	watch(control_fd, signal_fd, command, &notify, govern, &report);
+	struct initmsg_exited msg = { .head = { INITMSG_EXITED, req.id }, .wait_status = report.wait_status, .denials = denials };
+	govern_end(govern, 0, &report, &msg);
 	IGNORE_RESULT(fdpass_send(control_fd, &msg, sizeof(msg), NULL, 0));
 	_exit(0);
 }

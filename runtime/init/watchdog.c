@@ -1,250 +1,309 @@
 /*
- * Watches how much memory the commands use: see watchdog.h. Runs in cloche-init.
+ * Watches how much memory the commands use: see watchdog.h. Runs in cloche-init, with CAP_SYS_PTRACE of the sandbox's user namespace,
+ * without which those who make themselves undumpable could hide what they hold.
  *
- * What counts is anonymous memory, swap and page tables of every process, and its share of shared memory (System V, memfd,
- * shared anonymous, mapped files of a tmpfs). Read from a procfs in which nobody can hide. Only numbers that the kernel
- * printed are parsed. tmpfs file systems have sizes of their own and are not counted.
- *
- * The quick figure counts a page in every process that maps it, so it is never too small. Only when it is above the limit is the
- * kernel asked for the exact one, in which a page is divided among its users: that takes it about 10 ms for each gigabyte.
+ * A look adds up the quick figures: they count some memory twice or more, but none too little. Only when they are above a limit, or
+ * would be a new peak, is the kernel asked for the exact ones. Only numbers that the kernel printed are parsed.
  */
 #include "runtime/init/watchdog.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/kcmp.h>
-#include <sched.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
+#include "runtime/init/cpus.h"
+#include "runtime/init/watch_files.h"
+#include "runtime/init/watch_maps.h"
+#include "runtime/init/watch_processes.h"
+#include "runtime/init/watch_sockets.h"
 #include "runtime/kern/procfs.h"
 
 enum {
-	PROCESSES_MAX = 4096, /* more are counted, but belong to no tree */
 	ANCESTORS_MAX = 4096,
-	STATUS_MAX = 4096,
-	THREAD_NAME_MAX = 32, /* "1234567890/task/1234567890" */
 	PAUSE_MIN_MS = 5,
 	PAUSE_MAX_MS = 1000,
-	COST_SHARE = 20,            /* looking may take a twentieth of the time */
+	COST_SHARE = 20,            /* looking may take a twentieth of the time … */
+	CREDIT_MAX_US = 250000,     /* … and what it did not take until now */
+	FILES_BUDGET_US = 4000,     /* of one look, for open files: a sandbox may have a million of them */
 	BYTES_PER_MS_OF_CPU = 2 << 20, /* one CPU fills about 2 GB a second with new pages */
 	SAME_WORTH = 64,            /* from this part of the limit on a process is asked whether its memory is its parent's */
+	SAME_WORTH_BYTES = 16 << 20, /* … and without a limit */
+	PEAK_STEP = 16,             /* a peak that is higher by less than this part is not worth an exact look */
+	LITTLE = 16,                /* nobody is killed who uses less than this part of the limit */
 };
 
-struct process {
-	pid_t pid, parent;
-	uint64_t bytes, seen; /* what counts, and what the kernel says: more, where the memory is another process's */
-};
-
-static struct process processes[PROCESSES_MAX]; /* ascending, as the kernel lists them */
-static size_t process_count;
+static struct watch_table table;
 
 int watchdog_open(struct watchdog *w, uint64_t limit)
 {
-	cpu_set_t cpus;
-	int count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
-
-	w->limit = limit;
-	w->proc_fd = -EBADF;
-	w->bytes_per_ms = (uint64_t) MAX(count, 1) * BYTES_PER_MS_OF_CPU;
-	if (limit == 0)
-		return 0;
+	*w = (struct watchdog) { .limit = limit, .diag_fd = -EBADF, .credit_us = CREDIT_MAX_US };
+	w->bytes_per_ms = (uint64_t) cpus_reachable() * BYTES_PER_MS_OF_CPU;
 	w->proc_fd = procfs_open_detached();
 	if (w->proc_fd < 0) /* a host where no procfs can be mounted: those who hide from this one are not seen */
 		w->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return w->proc_fd < 0 ? -errno : 0;
+	if (w->proc_fd < 0)
+		return -errno;
+	watch_tmpfs_open(&w->folders, w->proc_fd);
+	w->diag_fd = watch_sockets_open();
+	if (w->diag_fd < 0)
+		w->diag_fd = -EBADF;
+	int r = watch_files_open(w->proc_fd);
+	return r < 0 ? r : watch_ipc_open_home(&w->home_fd, w->proc_fd);
 }
 
-/* The kernel's number behind @name (with its line break before and its colon), 0 when it is not there. */
-static uint64_t number(const char *text, const char *name)
+int watchdog_enter(struct watchdog *w, struct watchdog_tree *tree)
 {
-	const char *at = strstr(text, name);
-	uint64_t value = 0;
-
-	if (!at)
-		return 0;
-	for (at += strlen(name); *at == ' ' || *at == '\t';)
-		at++;
-	for (; *at >= '0' && *at <= '9'; at++)
-		value = value * 10 + (uint64_t) (*at - '0');
-	return value;
+	return w->proc_fd < 0 ? -EBADF : watch_ipc_enter(&tree->ipc, w->proc_fd);
 }
 
-static uint64_t kilobytes(const char *text, const char *name)
+void watchdog_leave(struct watchdog *w)
 {
-	return number(text, name) * 1024;
+	/* Should it stay there, what the command has in that namespace only lasts until the next one begins. */
+	IGNORE_RESULT(watch_ipc_leave(w->home_fd));
 }
 
-static bool read_file(const struct watchdog *w, const char *pid, const char *name, char *ret)
+void watchdog_begin(struct watchdog *w, struct watchdog_tree *tree, pid_t root, uint64_t limit)
 {
-	char path[64];
-	int n = snprintf(path, sizeof(path), "%s/%s", pid, name);
+	struct watch_ipc ipc = tree->ipc;
 
-	return n > 0 && (size_t) n < sizeof(path) && fd_read_text(w->proc_fd, path, ret, STATUS_MAX) > 0;
+	*tree = (struct watchdog_tree) { .root = root, .limit = limit, .ipc = ipc };
+	tree->ipc.is_own = root == 1;
+	uint64_t contents;
+	tree->folders_before = watch_tmpfs_bytes(&w->folders, &contents);
+	if (w->commands++ > 0)
+		return;
+	w->in_folders = tree->folders_before;
+	watch_hidden_begin(&w->hidden, w->proc_fd, contents);
 }
 
-struct entry { /* struct linux_dirent64 of getdents64(2) */
-	uint64_t inode;
-	int64_t offset;
-	unsigned short length;
-	unsigned char type;
-	char name[];
-};
-
-/*
- * A process whose first thread has ended (pthread_exit(3) in main) lives on in the others, and only their files tell of its memory.
- * Finds one that has it: reads its status into @text, and makes @ret its name, as in "12/task/14". False when there is none.
- */
-static bool find_living_thread(const struct watchdog *w, const char *pid, char ret[static THREAD_NAME_MAX], char *text)
+void watchdog_end(struct watchdog *w, struct watchdog_tree *tree)
 {
-	_Alignas(struct entry) char list[1024];
-	char path[THREAD_NAME_MAX];
-	long n;
-
-	(void) snprintf(path, sizeof(path), "%.10s/task", pid);
-	_cleanup_fd_ int fd = openat(w->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	while (fd >= 0 && (n = syscall(SYS_getdents64, fd, list, sizeof(list))) > 0) {
-		for (long at = 0; at < n;) {
-			const struct entry *e = (const struct entry *) (const void *) (list + at);
-			at += e->length;
-			if (e->name[0] < '1' || e->name[0] > '9')
-				continue;
-			(void) snprintf(ret, THREAD_NAME_MAX, "%.10s/task/%.10s", pid, e->name);
-			if (read_file(w, ret, "status", text) && strstr(text, "\nRssAnon:"))
-				return true;
-		}
-	}
-	return false;
-}
-
-/* The bytes of one process. With @exact, what it shares is divided among those who do, where the kernel lets us see. */
-static uint64_t measure(const struct watchdog *w, const char *pid, pid_t *ret_parent, bool exact)
-{
-	static char text[STATUS_MAX], rollup[STATUS_MAX];
-	char thread[THREAD_NAME_MAX];
-
-	*ret_parent = 0;
-	if (!read_file(w, pid, "status", text))
-		return 0;
-	*ret_parent = (pid_t) number(text, "\nPPid:");
-	if (!strstr(text, "\nRssAnon:") && number(text, "\nThreads:") > 1 && find_living_thread(w, pid, thread, text))
-		pid = thread;
-	uint64_t tables = kilobytes(text, "\nVmPTE:");
-	if (exact && read_file(w, pid, "smaps_rollup", rollup))
-		return tables + kilobytes(rollup, "\nPss_Anon:") + kilobytes(rollup, "\nPss_Shmem:") + kilobytes(rollup, "\nSwapPss:");
-	return tables + kilobytes(text, "\nRssAnon:") + kilobytes(text, "\nRssShmem:") + kilobytes(text, "\nVmSwap:");
-}
-
-static void add_process(const struct watchdog *w, const char *name, bool exact, uint64_t *total)
-{
-	pid_t parent;
-	uint64_t bytes = measure(w, name, &parent, exact);
-
-	*total += bytes;
-	if (process_count < PROCESSES_MAX)
-		processes[process_count++] =
-			(struct process) { .pid = (pid_t) number(name, ""), .parent = parent, .bytes = bytes, .seen = bytes };
-}
-
-/* Reads every process but this one into the table. Returns the bytes of all. */
-static uint64_t read_processes(const struct watchdog *w, bool exact)
-{
-	static _Alignas(struct entry) char list[16384];
-	uint64_t total = 0;
-	long n;
-
-	process_count = 0;
-	if (lseek(w->proc_fd, 0, SEEK_SET) < 0)
-		return 0;
-	while ((n = syscall(SYS_getdents64, w->proc_fd, list, sizeof(list))) > 0) {
-		for (long at = 0; at < n;) {
-			const struct entry *e = (const struct entry *) (const void *) (list + at);
-			if (e->name[0] >= '1' && e->name[0] <= '9' && strcmp(e->name, "1") != 0)
-				add_process(w, e->name, exact, &total);
-			at += e->length;
-		}
-	}
-	return total;
-}
-
-static const struct process *find(pid_t pid)
-{
-	size_t low = 0, high = process_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (processes[middle].pid == pid)
-			return &processes[middle];
-		if (processes[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	watch_ipc_close(&tree->ipc);
+	w->commands -= tree->root != 0;
+	tree->root = 0;
 }
 
 /* The tree that a process belongs to: orphans hang on the first process of their command's namespace, which is the root. */
-static struct watchdog_tree *tree_of(const struct process *p, struct watchdog_tree *trees, size_t count)
+static struct watchdog_tree *tree_of(const struct watch_process *p, struct watchdog_tree *trees, size_t count)
 {
 	for (int step = 0; p && step < ANCESTORS_MAX; step++) {
 		for (size_t i = 0; i < count; i++)
 			if (trees[i].root == p->pid || trees[i].root == 1)
 				return &trees[i];
-		p = find(p->parent);
+		p = watch_process_find(&table, p->parent);
 	}
 	return NULL;
 }
 
-/*
- * A child of vfork(2) or posix_spawn(3) has the memory of its parent until its exec: it is counted once. Where the kernel does not
- * say (a process that made itself undumpable, a container's filter), twice. Returns the bytes that were too many.
- */
-static uint64_t forget_borrowed(const struct watchdog *w)
+/* Bytes of shared memory that the sandbox is known to have, @contents of them in folders. */
+static uint64_t known_shared(const struct watchdog_tree *trees, size_t count, uint64_t contents)
 {
-	uint64_t borrowed = 0;
+	uint64_t bytes = contents + watch_files_memory();
 
-	for (size_t i = 0; i < process_count; i++) {
-		struct process *p = &processes[i];
-		const struct process *parent = p->seen > w->limit / SAME_WORTH ? find(p->parent) : NULL;
+	for (size_t i = 0; i < count; i++)
+		if (trees[i].root)
+			bytes += trees[i].ipc.shared;
+	for (size_t i = 0; i < table.count; i++)
+		bytes += table.rows[i].shared;
+	return bytes;
+}
 
-		/* The parent's own must have been seen: it may have ended meanwhile. */
-		if (!parent || parent->seen < p->seen / 2 || syscall(SYS_kcmp, p->pid, parent->pid, KCMP_VM, 0, 0) != 0)
-			continue;
-		borrowed += p->bytes;
-		p->bytes = 0;
+/* Bytes that belong to no process. */
+struct unowned {
+	uint64_t contents; /* of folders in memory */
+	uint64_t sockets;
+};
+
+/*
+ * Adds up the rows of the table, and what belongs to no process: sockets to the only command when there is one, else to none. Contents
+ * of folders may be mapped, too, and then are counted twice, like whatever has several users, unless this is @exact; but there cannot
+ * be more than the whole machine has.
+ */
+static void add_up(struct watchdog *w, struct watchdog_tree *trees, size_t count, const struct unowned *unowned,
+		   bool exact)
+{
+	uint64_t known = known_shared(trees, count, unowned->contents);
+	uint64_t worth = MAX(w->limit / SAME_WORTH, (uint64_t) SAME_WORTH_BYTES);
+
+	watch_hidden_add(&w->hidden, w->proc_fd, &table, known, worth, exact);
+	w->total = w->in_folders + unowned->sockets + table.beyond;
+	for (size_t i = 0; i < count; i++) {
+		struct watchdog_tree *t = &trees[i];
+		t->bytes = t->root ? t->ipc.shared + t->ipc.others : 0;
+		t->tasks = 0;
+		w->total += t->bytes;
+		if (t->root)
+			t->bytes += t->folders + (w->commands == 1 ? unowned->sockets : 0);
 	}
-	return borrowed;
+	for (size_t i = 0; i < table.count; i++) {
+		const struct watch_process *p = &table.rows[i];
+		struct watchdog_tree *tree = tree_of(p, trees, count);
+		uint64_t bytes = p->kernel + p->own + p->shared + p->files + p->hidden;
+
+		w->total += bytes;
+		if (!tree)
+			continue;
+		tree->bytes += bytes;
+		tree->tasks += p->tasks;
+	}
+	w->total -= known - MIN(known, w->hidden.most);
+}
+
+/* Bytes that the quick figures may have counted more than once. */
+static uint64_t doubtful(void)
+{
+	uint64_t all = 0, largest = 0;
+
+	for (size_t i = 0; i < table.count; i++) {
+		all += table.rows[i].own + table.rows[i].shared;
+		largest = MAX(largest, table.rows[i].own);
+	}
+	return all - MIN(all, largest);
+}
+
+static bool is_above(const struct watchdog *w, const struct watchdog_tree *trees, size_t count)
+{
+	if (w->limit && w->total > w->limit)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		if (trees[i].root && trees[i].limit && trees[i].bytes > trees[i].limit)
+			return true;
+	return false;
+}
+
+static bool is_new_peak(const struct watchdog_tree *trees, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (trees[i].root && trees[i].bytes > trees[i].peak + trees[i].peak / PEAK_STEP)
+			return true;
+	return false;
+}
+
+static void read_exact(const struct watchdog *w)
+{
+	watch_processes_read_exact(&table, w->proc_fd);
+	for (size_t i = 0; i < table.count; i++) {
+		struct watch_process *p = &table.rows[i];
+		if (p->shared > 0)
+			p->shared -= MIN(p->shared, watch_maps_counted(w->proc_fd, p, &w->folders));
+	}
+}
+
+/* Where folders grow while there is only one command, it is the one that fills them. */
+static uint64_t look_at_folders(struct watchdog *w, struct watchdog_tree *trees, size_t count)
+{
+	uint64_t contents, before = w->in_folders;
+
+	w->in_folders = watch_tmpfs_bytes(&w->folders, &contents);
+	for (size_t i = 0; i < count && w->commands == 1; i++)
+		if (trees[i].root && w->in_folders >= before)
+			trees[i].folders += w->in_folders - before;
+		else if (trees[i].root)
+			trees[i].folders -= MIN(trees[i].folders, before - w->in_folders);
+	return contents;
+}
+
+static uint64_t cpu_us(void)
+{
+	struct timespec used;
+
+	(void) clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t) used.tv_sec * 1000000 + (uint64_t) used.tv_nsec / 1000;
 }
 
 uint64_t watchdog_look(struct watchdog *w, struct watchdog_tree *trees, size_t count)
 {
-	uint64_t total = 0;
+	uint64_t worth = w->limit ? w->limit / SAME_WORTH : SAME_WORTH_BYTES;
 
-	for (int exact = 0; exact <= 1; exact++) {
-		total = read_processes(w, exact);
-		total -= forget_borrowed(w);
-		if (total <= w->limit)
-			break;
-	}
+	uint64_t start = cpu_us();
+	watch_processes_read(&table, w->proc_fd, worth);
+	watch_files_read(&table, w->proc_fd, FILES_BUDGET_US, w->hidden.is_sought);
 	for (size_t i = 0; i < count; i++)
-		trees[i].bytes = 0;
-	for (size_t i = 0; i < process_count; i++) {
-		struct watchdog_tree *tree = tree_of(&processes[i], trees, count);
-		if (tree)
-			tree->bytes += processes[i].bytes;
+		if (trees[i].root)
+			watch_ipc_look(&trees[i].ipc, w->home_fd);
+	struct unowned unowned = { .contents = look_at_folders(w, trees, count) };
+	if (watch_files_count(WATCH_SOCKET) > 0)
+		unowned.sockets = watch_sockets_read(w->diag_fd, w->proc_fd, &table);
+	add_up(w, trees, count, &unowned, false);
+	bool trusted = doubtful() <= w->total / PEAK_STEP;
+	if (is_above(w, trees, count) || (!trusted && w->credit_us > CREDIT_MAX_US / 2 && is_new_peak(trees, count))) {
+		read_exact(w);
+		add_up(w, trees, count, &unowned, true);
+		trusted = true;
 	}
-	return total;
+	w->cost_us = cpu_us() - start;
+	for (size_t i = 0; i < count; i++) {
+		trees[i].tasks_peak = MAX(trees[i].tasks_peak, trees[i].tasks);
+		if (trusted)
+			trees[i].peak = MAX(trees[i].peak, trees[i].bytes);
+	}
+	return w->total;
 }
 
-int watchdog_pause_ms(const struct watchdog *w, uint64_t used, uint64_t cost_us)
+/*
+ * How much a command is to blame for: its own, and what the folders in memory have grown by since it began. What an earlier one has
+ * left there is not its fault.
+ */
+static uint64_t blame(const struct watchdog *w, const struct watchdog_tree *tree)
 {
-	uint64_t left = used < w->limit ? w->limit - used : 0;
-	uint64_t pause = left / w->bytes_per_ms / 2;
-	uint64_t least = MAX((uint64_t) PAUSE_MIN_MS, cost_us * COST_SHARE / 1000);
+	return tree->bytes - tree->folders + (w->in_folders - MIN(w->in_folders, tree->folders_before));
+}
 
-	return (int) MIN(MAX(pause, least), (uint64_t) PAUSE_MAX_MS);
+struct watchdog_tree *watchdog_offender(const struct watchdog *w, struct watchdog_tree *trees, size_t count, bool *ret_all)
+{
+	struct watchdog_tree *own = NULL, *largest = NULL;
+	uint64_t used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct watchdog_tree *t = &trees[i];
+		if (!t->root)
+			continue;
+		used += t->bytes;
+		if (t->limit && t->bytes > t->limit && (!own || t->bytes - t->limit > own->bytes - own->limit))
+			own = t;
+		if (!largest || blame(w, t) > blame(w, largest))
+			largest = t;
+	}
+	*ret_all = !own;
+	if (own || !largest || !w->limit || w->total <= w->limit)
+		return own;
+	/* When all commands use little, what is above lies in folders that were given more than fits: ending one would free nothing. */
+	return used > w->limit / LITTLE || blame(w, largest) > w->limit / LITTLE ? largest : NULL;
+}
+
+/* Bytes until the first limit, or all there are. */
+static uint64_t left_of(const struct watchdog *w, const struct watchdog_tree *trees, size_t count)
+{
+	uint64_t left = w->limit ? w->limit - MIN(w->limit, w->total) : UINT64_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t own = trees[i].limit - MIN(trees[i].limit, trees[i].bytes);
+		if (trees[i].root && trees[i].limit)
+			left = MIN(left, own);
+	}
+	return left;
+}
+
+int watchdog_pause_ms(struct watchdog *w, const struct watchdog_tree *trees, size_t count)
+{
+	uint64_t pause = MAX(left_of(w, trees, count) / w->bytes_per_ms / 2, (uint64_t) PAUSE_MIN_MS);
+	int64_t now = clock_now_ms();
+
+	w->credit_us = MIN(w->credit_us + (uint64_t) (now - w->paused_ms) * 1000 / COST_SHARE, (uint64_t) CREDIT_MAX_US);
+	w->credit_us -= MIN(w->credit_us, w->cost_us);
+	w->paused_ms = now;
+	pause = MAX(pause, (w->credit_us > 0 ? w->cost_us : w->cost_us * COST_SHARE) / 1000);
+	return (int) MIN(pause, (uint64_t) PAUSE_MAX_MS);
+}
+
+uint32_t watchdog_tasks(const struct watchdog *w)
+{
+	uint32_t tasks = 0;
+
+	watch_processes_read(&table, w->proc_fd, UINT64_MAX);
+	for (size_t i = 0; i < table.count; i++)
+		tasks += table.rows[i].tasks;
+	return tasks;
 }

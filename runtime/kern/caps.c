@@ -10,13 +10,22 @@
 
 #include "runtime/base/wall.h"
 
-/* What cloche-init keeps, and beside it what the launcher's child needs to empty the bounding set. */
-static const cap_value_t init_caps[] = { CAP_SYS_ADMIN };
-static const cap_value_t setup_caps[] = { CAP_SYS_ADMIN, CAP_SETPCAP };
+enum kept { KEPT_ADMIN, KEPT_WATCH, KEPT_SETS };
 
-static cap_t setup_set; /* effective: setup_caps; inheritable: init_caps */
-static cap_t pass_set;  /* effective and inheritable: init_caps */
-static cap_t init_set;  /* effective: init_caps; inheritable: none */
+/* What cloche-init keeps; the last one is what the launcher's child needs besides to empty the bounding set. */
+static const struct {
+	cap_value_t caps[3];
+	int count;
+} kept[KEPT_SETS] = {
+	[KEPT_ADMIN] = { { CAP_SYS_ADMIN, CAP_SETPCAP }, 1 },
+	[KEPT_WATCH] = { { CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_SETPCAP }, 2 },
+};
+static const cap_value_t watch_cap[] = { CAP_SYS_PTRACE };
+
+static cap_t setup_sets[KEPT_SETS]; /* effective: those kept and CAP_SETPCAP; inheritable: those kept */
+static cap_t pass_sets[KEPT_SETS];  /* effective and inheritable: those kept */
+static cap_t init_sets[KEPT_SETS];  /* effective: those kept; inheritable: none */
+static cap_t watch_set;             /* effective: watch_cap; inheritable: none */
 static cap_t none_set;
 
 /* A set with @count of @caps permitted and effective, and the first @inheritable of them inheritable. NULL on failure. */
@@ -37,13 +46,17 @@ static cap_t make_set(const cap_value_t *caps, int count, int inheritable)
 
 int caps_prepare(void)
 {
-	int kept = (int) ARRAY_LEN(init_caps);
+	bool made = true;
 
-	setup_set = make_set(setup_caps, (int) ARRAY_LEN(setup_caps), kept);
-	pass_set = make_set(init_caps, kept, kept);
-	init_set = make_set(init_caps, kept, 0);
+	for (size_t i = 0; i < KEPT_SETS; i++) {
+		setup_sets[i] = make_set(kept[i].caps, kept[i].count + 1, kept[i].count);
+		pass_sets[i] = make_set(kept[i].caps, kept[i].count, kept[i].count);
+		init_sets[i] = make_set(kept[i].caps, kept[i].count, 0);
+		made = made && setup_sets[i] && pass_sets[i] && init_sets[i];
+	}
+	watch_set = make_set(watch_cap, (int) ARRAY_LEN(watch_cap), 0);
 	none_set = make_set(NULL, 0, 0);
-	return setup_set && pass_set && init_set && none_set ? 0 : -ENOMEM;
+	return made && watch_set && none_set ? 0 : -ENOMEM;
 }
 
 /* Empties the bounding set, up to the last capability this kernel knows. Needs CAP_SETPCAP. */
@@ -55,32 +68,42 @@ static int drop_bounding(void)
 	return 0;
 }
 
-int caps_keep_for_init(void)
+int caps_keep_for_init(bool watch)
 {
+	enum kept set = watch ? KEPT_WATCH : KEPT_ADMIN;
+
 	/* A capability can become inheritable only while it is in the bounding set, and ambient only when it is inheritable. */
-	if (cap_set_proc(setup_set) < 0)
+	if (cap_set_proc(setup_sets[set]) < 0)
 		return -errno;
 	int r = wall_stands(WALL_CAPS) ? drop_bounding() : 0;
 	if (r < 0)
 		return r;
-	if (cap_set_proc(pass_set) < 0)
+	if (cap_set_proc(pass_sets[set]) < 0)
 		return -errno;
-	for (size_t i = 0; i < ARRAY_LEN(init_caps); i++)
-		if (cap_set_ambient(init_caps[i], CAP_SET) < 0)
+	for (int i = 0; i < kept[set].count; i++)
+		if (cap_set_ambient(kept[set].caps[i], CAP_SET) < 0)
 			return -errno;
 	return 0;
 }
 
-int caps_stop_inheritance(void)
+static int apply(cap_t set)
 {
 	if (!wall_stands(WALL_CAPS))
 		return 0;
-	return cap_reset_ambient() < 0 || cap_set_proc(init_set) < 0 ? -errno : 0;
+	return cap_reset_ambient() < 0 || cap_set_proc(set) < 0 ? -errno : 0;
+}
+
+int caps_stop_inheritance(bool watch)
+{
+	return apply(init_sets[watch ? KEPT_WATCH : KEPT_ADMIN]);
+}
+
+int caps_keep_to_watch(void)
+{
+	return apply(watch_set);
 }
 
 int caps_drop_all(void)
 {
-	if (!wall_stands(WALL_CAPS))
-		return 0;
-	return cap_reset_ambient() < 0 || cap_set_proc(none_set) < 0 ? -errno : 0;
+	return apply(none_set);
 }

@@ -90,14 +90,11 @@ int cgroup_read_number(int dir_fd, const char *file, uint64_t *ret)
 	return r < 0 ? r : parse_number(text, strlen(text), ret);
 }
 
-int cgroup_read_key(int dir_fd, const char *file, const char *key, uint64_t *ret)
+/* The number behind @key at the start of a line of @text. */
+static int find_key(const char *text, const char *key, uint64_t *ret)
 {
-	char text[TEXT_MAX];
 	size_t key_len = strlen(key);
-	int r = read_text(dir_fd, file, text);
 
-	if (r < 0)
-		return r;
 	for (const char *line = text; *line;) {
 		size_t len = strcspn(line, "\n");
 		if (len > key_len && memcmp(line, key, key_len) == 0 && line[key_len] == ' ')
@@ -105,6 +102,24 @@ int cgroup_read_key(int dir_fd, const char *file, const char *key, uint64_t *ret
 		line += len + (line[len] == '\n');
 	}
 	return -ENODATA;
+}
+
+int cgroup_read_key(int dir_fd, const char *file, const char *key, uint64_t *ret)
+{
+	char text[TEXT_MAX];
+	int r = read_text(dir_fd, file, text);
+
+	return r < 0 ? r : find_key(text, key, ret);
+}
+
+int cgroup_read_keys(int dir_fd, const char *file, const char *const *keys, uint64_t *numbers, size_t count)
+{
+	char text[TEXT_MAX];
+	int r = read_text(dir_fd, file, text);
+
+	for (size_t i = 0; i < count && r == 0; i++)
+		IGNORE_RESULT(find_key(text, keys[i], &numbers[i]));
+	return r;
 }
 
 int cgroup_read_sum(int dir_fd, const char *file, const char *key, uint64_t *ret)
@@ -145,11 +160,25 @@ int cgroup_read_controllers(int dir_fd, const char *file, unsigned int *ret)
 	return 0;
 }
 
+/* All in one write, which is nearly always possible. */
+static int enable_all(int dir_fd, unsigned int controllers)
+{
+	char text[ARRAY_LEN(controller_names) * NUMBER_MAX] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(controller_names); i++)
+		if (controllers & (1U << i))
+			len += (size_t) snprintf(text + len, sizeof(text) - len, "+%s ", controller_names[i]);
+	return cgroup_write(dir_fd, "cgroup.subtree_control", text);
+}
+
 unsigned int cgroup_enable(int dir_fd, unsigned int controllers)
 {
 	unsigned int enabled = 0;
 	char text[NUMBER_MAX];
 
+	if (controllers == 0 || enable_all(dir_fd, controllers) == 0)
+		return controllers;
 	for (size_t i = 0; i < ARRAY_LEN(controller_names); i++) {
 		if (!(controllers & (1U << i)))
 			continue;

@@ -47,13 +47,19 @@ int cgroup_read_number(int dir_fd, const char *file, uint64_t *ret) _must_check_
 /* The number behind @key in a file of lines "key number", such as memory.events. -ENODATA: no such line. */
 int cgroup_read_key(int dir_fd, const char *file, const char *key, uint64_t *ret) _must_check_;
 
+/*
+ * The numbers behind each of @count @keys in such a file, in one reading; what is not in it leaves its number as it was. 0, or -errno:
+ * then no number was changed.
+ */
+int cgroup_read_keys(int dir_fd, const char *file, const char *const *keys, uint64_t *numbers, size_t count) _must_check_;
+
 /* The sum of "@key=number" over all lines of a file such as io.stat: 0 where it is empty. */
 int cgroup_read_sum(int dir_fd, const char *file, const char *key, uint64_t *ret) _must_check_;
 
 /* The controllers (bits) that @file, "cgroup.controllers" or "cgroup.subtree_control", lists. */
 int cgroup_read_controllers(int dir_fd, const char *file, unsigned int *ret) _must_check_;
 
-/* Hands controllers (bits) down to the children of @dir_fd, each in a write of its own: returns those that are handed down now. */
+/* Hands controllers (bits) down to the children of @dir_fd, as many of them as possible: returns those that are handed down now. */
 unsigned int cgroup_enable(int dir_fd, unsigned int controllers);
 
 /* The name of one controller, for people and for the files. */

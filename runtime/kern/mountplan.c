@@ -312,6 +312,9 @@ int mountplan_build(struct mountplan *plan, const struct spec *spec, const struc
 		add_host(&b, "/proc", "proc");
 	else
 		add(&b, (struct mount_op) { .kind = MOUNT_PROC, .target = "proc", .data = MOUNTPLAN_PROC_OPTIONS, .tree_fd = -EBADF });
+	add_dir(&b, "sys");
+	add_dir(&b, "sys/fs");
+	add_dir(&b, MOUNTPLAN_CGROUP);
 	plan_scratch(&b);
 	plan_workspace(&b, facts);
 	plan_workspace_entries(&b, facts);

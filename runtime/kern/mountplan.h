@@ -23,6 +23,9 @@ enum {
 	MOUNTPLAN_ENTRIES_MAX = 1024, /* of a folder that is shown entry by entry */
 };
 
+/* Where a command with a cgroup of its own finds its files (init/command.c); an empty directory without one. */
+#define MOUNTPLAN_CGROUP "sys/fs/cgroup"
+
 /* Processes that one may not look into, such as cloche-init, are invisible (proc(5), hidepid). */
 #define MOUNTPLAN_PROC_OPTIONS (wall_stands(WALL_HIDEPID) ? "hidepid=2" : "")
 

@@ -39,6 +39,7 @@ struct child {
 	int root_fd;
 	int init_fd;
 	int server_fd;
+	int cgroup_fd; /* a detached mount of the sandbox's cgroup, or -EBADF */
 };
 
 /* A session of its own: no controlling terminal to push characters into (TIOCSTI), no group to share signals with. */
@@ -150,6 +151,41 @@ static int step_hostname(struct child *c)
 	return sethostname(name, strlen(name)) < 0 ? -errno : 0;
 }
 
+/* The node by its path, which is certain to be it only when it is the object that we were told of. Descriptor or -errno. */
+static int open_node(const struct cgroup_message *m)
+{
+	struct stat st;
+	_cleanup_fd_ int fd = sysx_open_tree(AT_FDCWD, m->path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return st.st_dev == m->device && st.st_ino == m->inode ? TAKE_FD(fd) : -ESTALE;
+}
+
+/*
+ * The first process stays in the host's cgroup namespace when it has a cgroup: the kernel lets it start commands beside its own group
+ * only then. The server and each command get a namespace of their own (init/leaf.h).
+ */
+static int step_cgroup(struct child *c)
+{
+	struct cgroup_host *cgroup = &c->launch->host.cgroup;
+	struct cgroup_message m;
+
+	if (!cgroup_is_wanted(cgroup))
+		return 0;
+	int r = fd_read_exact(cgroup->message_fd, &m, sizeof(m));
+	if (r < 0)
+		return r;
+	if (m.inode != 0) {
+		c->cgroup_fd = open_node(&m);
+		if (c->cgroup_fd >= 0)
+			return 0;
+		if (m.is_required)
+			return c->cgroup_fd;
+	}
+	return wall_stands(WALL_CGROUPNS) && unshare(CLONE_NEWCGROUP) < 0 ? -errno : 0;
+}
+
 static int step_enter_root(struct child *c)
 {
 	return c->launch->spec->weaker & SPEC_WEAKER_ROOT ? mountapply_enter_chroot() : mountapply_enter();
@@ -194,9 +230,9 @@ static int step_signals(_unused_ struct child *c)
 	return proc_reset_signals();
 }
 
-static int step_capabilities(_unused_ struct child *c)
+static int step_capabilities(struct child *c)
 {
-	return caps_keep_for_init();
+	return caps_keep_for_init(c->cgroup_fd < 0);
 }
 
 static int step_no_new_privs(_unused_ struct child *c)
@@ -227,6 +263,8 @@ static int step_descriptors(struct child *c)
 		return r;
 	if (c->launch->filter_fd >= 0 && (r = park(&c->launch->filter_fd)) < 0)
 		return r;
+	if (c->cgroup_fd >= 0 && (r = park(&c->cgroup_fd)) < 0)
+		return r;
 	for (size_t i = 0; i < INITMSG_VIEWS; i++)
 		if (c->launch->views[i] >= 0 && (r = park(&c->launch->views[i])) < 0)
 			return r;
@@ -244,6 +282,8 @@ static int step_descriptors(struct child *c)
 	for (int i = 0; i < INITMSG_VIEWS && r == 0; i++)
 		if (c->launch->views[i] >= 0 && dup2(c->launch->views[i], INITMSG_VIEW_FD + i) < 0)
 			r = -errno;
+	if (r == 0 && c->cgroup_fd >= 0 && dup2(c->cgroup_fd, INITMSG_CGROUP_FD) < 0)
+		r = -errno;
 	return r;
 }
 
@@ -269,6 +309,7 @@ static const struct child_step {
 	{ step_mounts, "build its root", "the mount operations, in their order" },
 	{ step_loopback, "set up its loopback interface", "programs that talk to themselves over localhost work" },
 	{ step_hostname, "set its host name", "the host's name stays unknown" },
+	{ step_cgroup, "open its cgroup", "init can give each command limits that the kernel holds; nothing else inside reaches a cgroup" },
 	{ step_enter_root, "enter its root", "the host's root is detached: no path leads there any more" },
 	{ step_limits, "set its resource limits", "no core dumps, which the kernel would hand to a program of the host" },
 	{ step_cpus, "choose its CPUs", "no more CPUs than were asked for" },
@@ -290,10 +331,11 @@ bool child_step_describe(size_t i, const char **ret_what, const char **ret_why)
 
 _noreturn_ void child_main(struct launch *launch)
 {
-	struct child c = { .launch = launch, .root_fd = -EBADF, .init_fd = -EBADF, .server_fd = -EBADF };
+	struct child c = { .launch = launch, .root_fd = -EBADF, .init_fd = -EBADF, .server_fd = -EBADF, .cgroup_fd = -EBADF };
 
 	launch->supervisor_fd = fd_close(launch->supervisor_fd);
 	launch->ids_ours_fd = fd_close(launch->ids_ours_fd);
+	cgroup_forget(&launch->host.cgroup);
 	janitor_forget(&launch->host.janitor);
 	for (uint32_t i = 0; i < ARRAY_LEN(steps); i++) {
 		int r = steps[i].run(&c);
@@ -347,6 +389,9 @@ int child_explain(const struct launch *launch, const struct child_report *report
 			       "needs Linux 5.12 or later; `cloche doctor` names the call", step->what);
 	if (step->run == step_hostname && errnum == EPERM)
 		return err_set(err, ERR_UNSUPPORTED, errnum, "the sandbox cannot %s: %m. Repair: " GRADED_HOSTNAME_REPAIR, step->what);
+	if (step->run == step_cgroup)
+		return err_set(err, ERR_UNSUPPORTED, errnum, "the sandbox cannot open its cgroup in '%s': %m. Start it without one: --cgroup none",
+			       launch->host.cgroup.report.base);
 	if (step->run == step_enter_root && errnum == EINVAL)
 		return err_set(err, ERR_UNSUPPORTED, errnum,
 			       "the sandbox cannot %s: this host runs from its initial root file system, which pivot_root(2) cannot leave. "

@@ -20,6 +20,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/sysx.h"
+#include "runtime/kern/caps_override.h"
 #include "runtime/kern/mountapply.h"
 #include "runtime/kern/userns.h"
 #include "runtime/life/account.h"
@@ -33,6 +34,7 @@ void host_init(struct host *host)
 	host->init.tree_fd = host->server.tree_fd = host->facts.workspace.tree_fd = host->facts.repository.tree_fd = -EBADF;
 	host->facts.ready_fd = -EBADF;
 	host->janitor = (struct janitor) JANITOR_NONE;
+	host->cgroup = (struct cgroup_host) CGROUP_HOST_NONE;
 	for (size_t i = 0; i < ARRAY_LEN(host->facts.mounts); i++)
 		host->facts.mounts[i].tree_fd = -EBADF;
 }
@@ -45,6 +47,7 @@ void host_done(struct host *host)
 	host->server.tree_fd = fd_close(host->server.tree_fd);
 	host->facts.workspace.tree_fd = fd_close(host->facts.workspace.tree_fd);
 	host->facts.repository.tree_fd = fd_close(host->facts.repository.tree_fd);
+	cgroup_done(&host->cgroup);
 	janitor_finish(&host->janitor);
 	if (host->protect)
 		protect_done(host->protect);
@@ -346,6 +349,42 @@ static int check_state_outside(const struct host *host, const struct spec *spec,
 		       "Unset it, or name another folder", named);
 }
 
+/* A cgroup for the sandbox. What root makes here, only the janitor can remove again. */
+static int prepare_cgroup(struct host *host, const struct spec *spec, bool for_real, struct err *err)
+{
+	const struct cgroup_owner owner = { .change = host->launched_by_root, .uid = host->uid, .gid = host->gid };
+	const struct janitor_identity identity = { .change = true, .uid = host->uid, .gid = host->gid };
+	struct cgroup_node *node = &host->cgroup.node;
+	int r = cgroup_prepare(&host->cgroup, spec, &owner, for_real, err);
+
+	if (r < 0 || !for_real || !host->launched_by_root)
+		return r;
+	bool is_there = cgroup_clone_into(&host->cgroup) >= 0;
+	if (is_there)
+		r = janitor_keep_cgroup(&host->janitor, node->base_fd, node->name, &identity, err);
+	if (r == 0) /* later the rights for it are gone */
+		r = janitor_begin(&host->janitor, err);
+	node->is_kept = r == 0 && is_there;
+	return r;
+}
+
+/* Real root becomes the sandbox's identity. With a cgroup, what it takes to clone into that is held back until then. */
+static int give_up_root(const struct host *host, struct err *err)
+{
+	bool keeps = cgroup_clone_into(&host->cgroup) >= 0;
+	int r = keeps ? caps_override_begin() : 0;
+
+	if (r == 0)
+		r = userns_become(host->uid, host->gid);
+	if (r == 0 && keeps)
+		r = caps_override_reserve();
+	if (r == 0)
+		return 0;
+	return err_set(err, ERR_SYSTEM, -r,
+		       "the machine's root, which you are here, cannot become the unprivileged id %u: %m. Run cloche as an ordinary "
+		       "user, or in a user namespace of one", host->uid);
+}
+
 int host_prepare(struct host *host, const struct spec *spec, bool with_server, bool for_real, struct err *err)
 {
 	int r;
@@ -355,7 +394,8 @@ int host_prepare(struct host *host, const struct spec *spec, bool with_server, b
 	    (with_server && (r = host_find_program(&host->server, "cloche-mcp", err)) < 0) ||
 	    (r = prepare_workspace(host, spec, for_real, err)) < 0 ||
 	    (r = prepare_mounts(host, spec, err)) < 0 ||
-	    (r = check_state_outside(host, spec, err)) < 0)
+	    (r = check_state_outside(host, spec, err)) < 0 ||
+	    (r = prepare_cgroup(host, spec, for_real, err)) < 0)
 		return r;
 	if (!host->launched_by_root)
 		return 0;
@@ -364,10 +404,5 @@ int host_prepare(struct host *host, const struct spec *spec, bool with_server, b
 		return r;
 	if (for_real)
 		statedir_make_for(host->uid, host->gid);
-	r = userns_become(host->uid, host->gid);
-	if (r < 0)
-		return err_set(err, ERR_SYSTEM, -r,
-			       "the machine's root, which you are here, cannot become the unprivileged id %u: %m. Run cloche as an ordinary "
-			       "user, or in a user namespace of one", host->uid);
-	return 0;
+	return give_up_root(host, err);
 }

@@ -10,6 +10,7 @@
 #include "runtime/base/attr.h"
 #include "runtime/base/err.h"
 #include "runtime/kern/mountplan.h"
+#include "runtime/life/cgroup.h"
 #include "runtime/life/janitor.h"
 #include "runtime/life/protect.h"
 #include "runtime/spec/spec.h"
@@ -31,6 +32,7 @@ struct host {
 	struct protect *protect;     /* owned; NULL: nothing is protected */
 	char *repository_path;       /* canonical, of a linked working tree; owned */
 	struct janitor janitor;      /* owned */
+	struct cgroup_host cgroup;   /* owned */
 };
 
 /* Nothing is held yet. To be called before everything else. */

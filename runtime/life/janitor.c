@@ -1,6 +1,6 @@
 /*
- * The janitor: see janitor.h. janitor_main() runs in a process of its own on the host, with the rights of the workspace's owner and
- * none else, no standard streams, and all signals blocked; the rest runs in the launcher, which becomes the supervisor.
+ * The janitor: see janitor.h. janitor_main() runs in a process of its own on the host, with the rights of the workspace's owner and, until
+ * its last act, none else, no standard streams, and all signals blocked; the rest runs in the launcher, which becomes the supervisor.
  */
 #include "runtime/life/janitor.h"
 
@@ -23,6 +23,7 @@
 #include "runtime/base/sysx.h"
 #include "runtime/base/utf8.h"
 #include "runtime/kern/caps.h"
+#include "runtime/kern/caps_override.h"
 #include "runtime/kern/userns.h"
 #include "runtime/life/statedir.h"
 
@@ -59,10 +60,10 @@ struct janitor_list {
 /* Keeps the descriptors of @j, and no others. */
 static int keep_descriptors(struct janitor *j)
 {
-	int *fds[2 + PROTECT_ROOTS] = { &j->fd, &j->ready_fd };
+	int *fds[3 + PROTECT_ROOTS] = { &j->fd, &j->ready_fd, &j->cgroup.base_fd };
 
 	for (size_t i = 0; i < PROTECT_ROOTS; i++)
-		fds[2 + i] = &j->folders[i].fd;
+		fds[3 + i] = &j->folders[i].fd;
 	/* First out of the way of each other, then to where they stay. */
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
 		if (*fds[i] >= 0 && (*fds[i] = fcntl(*fds[i], F_DUPFD_CLOEXEC, FIRST_FD + (int) ARRAY_LEN(fds))) < 0)
@@ -75,6 +76,19 @@ static int keep_descriptors(struct janitor *j)
 			return -errno;
 	}
 	return sysx_close_range(0, FIRST_FD - 1, 0) < 0 || sysx_close_range(FIRST_FD + ARRAY_LEN(fds), ~0U, 0) < 0 ? -errno : 0;
+}
+
+/* Takes the owner's identity and gives up the rights of root, up to the one that removing a cgroup of root's needs, held back. */
+static int drop_rights(const struct janitor *j, const struct janitor_identity *identity)
+{
+	bool keeps = identity->change && j->cgroup.base_fd >= 0;
+	int r = keeps ? caps_override_begin() : 0;
+
+	if (r == 0 && identity->change)
+		r = userns_become(identity->uid, identity->gid);
+	if (r < 0)
+		return r;
+	return keeps ? caps_override_reserve() : caps_drop_all();
 }
 
 /* Leaves everything behind that was the caller's: session, signals, descriptors, rights. */
@@ -90,9 +104,7 @@ static int settle(struct janitor *j, const struct janitor_identity *identity)
 	int r = keep_descriptors(j);
 	if (r == 0)
 		r = caps_prepare();
-	if (r == 0 && identity->change)
-		r = userns_become(identity->uid, identity->gid);
-	if (r < 0 || (r = caps_drop_all()) < 0)
+	if (r < 0 || (r = drop_rights(j, identity)) < 0)
 		return r;
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : proc_hide();
 }
@@ -165,6 +177,15 @@ static void leave(struct janitor *j, int state_fd, struct placeholder_trash *tra
 			placeholder_leave(&j->folders[i], i, state_fd, j->list->wanted, j->list->count, trash);
 }
 
+/* The last thing it does: nothing that others may have made is looked at with this right. */
+static void remove_cgroup(const struct janitor *j)
+{
+	if (j->cgroup.base_fd < 0 || caps_override_use(true) < 0)
+		return;
+	(void) cgroup_node_remove(j->cgroup.base_fd, j->cgroup.name);
+	cgroup_node_sweep_some(j->cgroup.base_fd, j->cgroup.name);
+}
+
 _noreturn_ static void janitor_main(struct janitor *j, const struct janitor_identity *identity)
 {
 	struct placeholder_trash trash = { .count = 0 };
@@ -181,8 +202,9 @@ _noreturn_ static void janitor_main(struct janitor *j, const struct janitor_iden
 	IGNORE_RESULT(tell_ready(j));
 	if (wait_for_end(j)) {
 		leave(j, state_fd, &trash);
-		IGNORE_RESULT(fdpass_send(j->fd, &done, sizeof(done), NULL, 0)); /* the same */
 		placeholder_discard(&trash);
+		remove_cgroup(j);
+		IGNORE_RESULT(fdpass_send(j->fd, &done, sizeof(done), NULL, 0)); /* the same */
 	}
 	_exit(0);
 }
@@ -292,7 +314,7 @@ static int explain_start(int r, struct err *err)
 	if (r == -EAGAIN)
 		return err_set(err, ERR_SYSTEM, EAGAIN,
 			       "the sandbox cannot be started: you have too many processes (ulimit -u). End some, or raise the limit");
-	return err_set(err, ERR_SYSTEM, -r, "a process that occupies protected paths cannot be started: %m");
+	return err_set(err, ERR_SYSTEM, -r, "the process that cleans up behind the sandbox cannot be started: %m");
 }
 
 int janitor_begin(struct janitor *j, struct err *err)
@@ -302,23 +324,40 @@ int janitor_begin(struct janitor *j, struct err *err)
 	return r < 0 ? explain_start(r, err) : 0;
 }
 
+/* There is something to do for it. */
+static int set_up(struct janitor *j, const struct janitor_identity *identity)
+{
+	if (j->list)
+		return 0;
+	void *list = mmap(NULL, sizeof(*j->list), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (list == MAP_FAILED)
+		return -errno;
+	j->list = list;
+	j->list->result = RESULT_NONE;
+	j->list->failed = NO_ITEM;
+	j->identity = *identity;
+	return connect_ends(j);
+}
+
+int janitor_keep_cgroup(struct janitor *j, int base_fd, const char *name, const struct janitor_identity *identity, struct err *err)
+{
+	int r = set_up(j, identity);
+
+	if (r < 0)
+		return explain_start(r, err);
+	(void) snprintf(j->cgroup.name, sizeof(j->cgroup.name), "%s", name);
+	j->cgroup.base_fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
+	return j->cgroup.base_fd < 0 ? explain_start(-errno, err) : 0;
+}
+
 int janitor_prepare(struct janitor *j, const struct protect *p, struct mountplan_facts *facts, const struct janitor_identity *identity,
 		    struct err *err)
 {
 	if (p->to_occupy == 0)
 		return 0;
-	void *list = mmap(NULL, sizeof(*j->list), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (list == MAP_FAILED)
-		return err_set(err, ERR_SYSTEM, errno, "out of memory");
-	j->list = list;
-	j->list->result = RESULT_NONE;
-	j->list->failed = NO_ITEM;
-	j->identity = *identity;
-	int r = describe(j, p);
+	int r = set_up(j, identity);
 	if (r == 0)
-		r = connect_ends(j);
-	if (r == 0 && identity->change) /* later the rights for it are gone */
-		r = start(j);
+		r = describe(j, p);
 	if (r < 0)
 		return explain_start(r, err);
 	facts->ready_fd = j->ready_fd;
@@ -346,6 +385,7 @@ void janitor_forget(struct janitor *j)
 	j->pid_fd = fd_close(j->pid_fd);
 	j->its_fd = fd_close(j->its_fd);
 	j->its_ready_fd = fd_close(j->its_ready_fd);
+	j->cgroup.base_fd = fd_close(j->cgroup.base_fd);
 	for (size_t i = 0; i < PROTECT_ROOTS; i++) {
 		j->folders[i].fd = fd_close(j->folders[i].fd);
 		j->folders[i].record = fd_close(j->folders[i].record);
@@ -431,6 +471,8 @@ static void tell_left(const struct janitor *j, bool is_stopped)
 	if (is_stopped)
 		(void) snprintf(stopped, sizeof(stopped), "End the process that should have removed them and was stopped (kill -KILL %d); then ",
 				(int) j->pid);
+	if (j->cgroup.base_fd >= 0 && faccessat(j->cgroup.base_fd, j->cgroup.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		(void) dprintf(STDERR_FILENO, "cloche: the cgroup '%s' stays. %s`cloche gc`, as root, removes it\n", j->cgroup.name, stopped);
 	for (size_t i = 0; i < PROTECT_ROOTS; i++) {
 		_cleanup_buf_ struct buf host = BUF_INIT(3 * SPEC_PATH_MAX);
 

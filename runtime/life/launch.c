@@ -22,6 +22,7 @@
 #include "runtime/base/utf8.h"
 #include "runtime/base/wall.h"
 #include "runtime/kern/caps.h"
+#include "runtime/kern/caps_override.h"
 #include "runtime/life/child.h"
 #include "runtime/life/userfilter.h"
 #include "runtime/life/userns_diagnose.h"
@@ -74,6 +75,40 @@ static void add_limit(struct launch *l, int resource, rlim_t soft, rlim_t hard)
 	add_arg_number(l, hard);
 }
 
+/* What commands may use, where it is limited. How that is held init knows by the descriptor of a cgroup, which is there or not. */
+static void add_numbers(struct launch *l, const struct spec *s)
+{
+	const struct {
+		const char *option;
+		uint64_t number;
+	} numbers[] = {
+		{ "--memory", s->memory },
+		{ "--pids", s->pids },
+		{ "--cpus", s->cpu_milli },
+		{ "--command-memory", s->command.memory },
+		{ "--command-pids", s->command.pids },
+		{ "--command-cpus", s->command.cpu_milli },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		if (numbers[i].number == 0)
+			continue;
+		add_arg(l, numbers[i].option);
+		add_arg_number(l, numbers[i].number);
+	}
+}
+
+/* How many files a process may have open: for the server, which says so to a model whose command wanted more. */
+static void add_open_files(struct launch *l, const struct spec_rlimit *files)
+{
+	struct rlimit now;
+
+	if (!files->set || files->soft == 0 || files->soft == RLIM_INFINITY || getrlimit(RLIMIT_NOFILE, &now) < 0)
+		return;
+	add_arg(l, "--open-files");
+	add_arg_number(l, MIN(files->soft, now.rlim_max));
+}
+
 /*
  * cloche-init OPTION… run | mcp SERVER-OPTION…       (the options: init/settings.c, docs/protocols.md)
  *
@@ -88,17 +123,12 @@ static int plan_args(struct launch *l, struct err *err)
 	add_missing_walls(l);
 	add_arg(l, "--filter");
 	add_arg(l, s->filter_path ? "own" : s->allow_debug ? "debug" : "default");
-	if (s->pids)
-		add_limit(l, RLIMIT_NPROC, s->pids, s->pids);
 	if (s->weaker & SPEC_WEAKER_PROC)
 		add_arg(l, "--shared-proc");
-	if (s->memory && (s->weaker & SPEC_WEAKER_PROC)) {
-		/* The processes of a container around us must not be counted: each of ours is limited for itself instead. */
+	/* Where no cgroup counts, the processes of a container around us must not be: each of ours is limited for itself then. */
+	if (s->memory && (s->weaker & SPEC_WEAKER_PROC))
 		add_limit(l, RLIMIT_DATA, s->memory, s->memory);
-	} else if (s->memory) {
-		add_arg(l, "--memory");
-		add_arg_number(l, s->memory);
-	}
+	add_numbers(l, s);
 	for (int i = 0; i < RLIM_NLIMITS; i++)
 		if (s->rlimits[i].set && i != RLIMIT_CORE) /* see step_limits() */
 			add_limit(l, i, s->rlimits[i].soft, s->rlimits[i].hard);
@@ -113,6 +143,7 @@ static int plan_args(struct launch *l, struct err *err)
 	add_arg(l, l->first ? "run" : "mcp");
 	if (!l->first) {
 		add_missing_walls(l);
+		add_open_files(l, &s->rlimits[RLIMIT_NOFILE]);
 		for (size_t i = 0; i < s->server_arg_count; i++)
 			add_arg(l, s->server_args[i]);
 	}
@@ -251,22 +282,53 @@ static int open_ids(struct launch *l, struct err *err)
 	return 0;
 }
 
+/*
+ * Clones the sandbox's first process, into its cgroup when there is one; then it stays in the host's cgroup namespace (see step_cgroup()).
+ * Its pid, or -errno with @err filled.
+ */
+static pid_t clone_first(struct launch *l, int *ret_pid_fd, struct err *err)
+{
+	for (;;) {
+		int cgroup = cgroup_clone_into(&l->host.cgroup);
+		struct clone_args args = {
+			.flags = launch_namespaces() | CLONE_PIDFD, .pidfd = (uint64_t) (uintptr_t) ret_pid_fd, .exit_signal = SIGCHLD,
+		};
+		if (cgroup_is_wanted(&l->host.cgroup))
+			args.flags &= ~(__u64) CLONE_NEWCGROUP;
+		if (cgroup >= 0) {
+			args.flags |= CLONE_INTO_CGROUP;
+			args.cgroup = (__u64) cgroup;
+		}
+		/* What root has held back for this: the group that both are in may be root's. */
+		bool is_roots = cgroup >= 0 && l->host.launched_by_root;
+		int r = is_roots ? caps_override_use(true) : 0;
+		pid_t pid = r < 0 ? r : sysx_clone3(&args);
+		int errnum = errno;
+		if (pid == 0)
+			child_main(l);
+		if (is_roots && (r = caps_drop_all()) < 0)
+			return err_set(err, ERR_SYSTEM, -r, "the supervisor cannot give up its capabilities: %m");
+		if (pid > 0)
+			return pid;
+		r = cgroup_clone_failed(&l->host.cgroup, errnum, err);
+		if (r <= 0)
+			return r < 0 ? r : userns_diagnose(errnum, err);
+	}
+}
+
 static int clone_child(struct launch *l, int report_fd, struct sandbox *ret, struct err *err)
 {
 	_cleanup_fd_ int pid_fd = -EBADF; /* made by clone3(2) */
-	struct clone_args args = {
-		.flags = launch_namespaces() | CLONE_PIDFD, .pidfd = (uint64_t) (uintptr_t) &pid_fd, .exit_signal = SIGCHLD,
-	};
-	pid_t pid = sysx_clone3(&args);
+	pid_t pid = clone_first(l, &pid_fd, err);
 
 	if (pid < 0)
-		return userns_diagnose(errno, err);
-	if (pid == 0)
-		child_main(l);
+		return pid;
 	int r = janitor_begin(&l->host.janitor, err);
 	janitor_watch(&l->host.janitor, pid_fd);
 	l->report_fd = fd_close(l->report_fd);
 	l->control_fd = fd_close(l->control_fd);
+	if (r == 0)
+		r = cgroup_place(&l->host.cgroup, pid, err);
 	record(l, pid, &ret->state);
 	if (r == 0)
 		r = give_ids(l, pid, err);
@@ -330,6 +392,8 @@ static int start(struct launch *l, struct sandbox *ret, struct err *err)
 	ret->control_fd = TAKE_FD(control_ours);
 	ret->janitor = l->host.janitor;
 	l->host.janitor = (struct janitor) JANITOR_NONE;
+	ret->cgroup = l->host.cgroup.node;
+	l->host.cgroup.node = (struct cgroup_node) CGROUP_NODE_NONE;
 	return 0;
 }
 

@@ -54,9 +54,11 @@ struct sandbox {
 	int control_fd; /* owned: messages of initmsg.h; closing it ends the sandbox */
 	struct state state; /* how `cloche ps` finds it */
 	struct janitor janitor; /* what cleans up behind it on the host, if there is anything */
+	struct cgroup_node cgroup; /* owned */
 };
 
-#define SANDBOX_NONE { .pid = -1, .pid_fd = -EBADF, .control_fd = -EBADF, .state = STATE_NONE, .janitor = JANITOR_NONE }
+#define SANDBOX_NONE { .pid = -1, .pid_fd = -EBADF, .control_fd = -EBADF, .state = STATE_NONE, .janitor = JANITOR_NONE, \
+		       .cgroup = CGROUP_NODE_NONE }
 
 /*
  * Prepares what launch_start() prepares for a server, and stops before anything is made: for telling what a start would do. 0 with

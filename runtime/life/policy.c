@@ -11,8 +11,9 @@
 #include "runtime/base/wall.h"
 #include "runtime/kern/landlock.h"
 #include "runtime/life/graded.h"
+#include "runtime/life/policy_limits.h"
 
-enum { DIGITS_MAX = 20, SECONDS_DEFAULT = 60 };
+enum { DIGITS_MAX = 20 };
 
 static const char *origin(const struct policy *p, const char *option, const void *field, size_t size)
 {
@@ -103,73 +104,6 @@ static void collect_places(struct policy *p)
 	}
 }
 
-/* --- limits ------------------------------------------------------------------------------------------------------------ */
-
-static void add_limit(struct policy *p, struct policy_limit limit)
-{
-	if (p->limit_count < POLICY_LIMITS_MAX)
-		p->limits[p->limit_count++] = limit;
-}
-
-/* Whether init gets this word when it is started: what nobody is told to hold is not held. */
-static bool init_is_told(const struct policy *p, const char *word)
-{
-	for (size_t i = 0; p->launch && i < p->launch->init_argc; i++)
-		if (strcmp(p->launch->init_argv[i], word) == 0)
-			return true;
-	return false;
-}
-
-static void collect_rlimits(struct policy *p)
-{
-	for (int i = 0; i < RLIM_NLIMITS; i++) {
-		const struct spec_rlimit *limit = &p->spec->rlimits[i];
-		if (!limit->set || !spec_limit_name(i))
-			continue;
-		add_limit(p, (struct policy_limit) {
-			.name = spec_limit_name(i), .limited = limit->soft != RLIM_INFINITY, .value = limit->soft, .unit = POLICY_COUNT,
-			.held_by = "the kernel, for each process (RLIMIT)", .exact = true,
-			.origin = origin(p, "ulimit", limit, sizeof(*limit)) });
-	}
-}
-
-/* The time a command may take, from the words for the server. */
-static uint64_t command_seconds(const struct spec *spec)
-{
-	uint64_t seconds = SECONDS_DEFAULT;
-
-	for (size_t i = 0; i + 1 < spec->server_arg_count; i++)
-		if (strcmp(spec->server_args[i], "--command-timeout") == 0)
-			IGNORE_RESULT(str_to_uint(spec->server_args[i + 1], 1, SPEC_COMMAND_TIMEOUT_MAX, &seconds));
-	return seconds;
-}
-
-static void collect_limits(struct policy *p)
-{
-	const struct spec *s = p->spec;
-	bool whole = s->cpu_milli % 1000 == 0;
-
-	add_limit(p, (struct policy_limit) {
-		.name = "memory", .limited = s->memory != 0, .value = s->memory, .unit = POLICY_BYTES,
-		.held_by = init_is_told(p, "--memory") || !p->launch
-				   ? "init, which adds up what all commands use several times a second and ends the largest"
-				   : "nothing",
-		.origin = origin(p, "memory", NULL, 0) });
-	add_limit(p, (struct policy_limit) {
-		.name = "cpus", .limited = s->cpu_milli != 0, .value = s->cpu_milli, .unit = POLICY_CPUS, .exact = false,
-		.held_by = whole ? "affinity, for programs that keep to it" : "affinity, rounded up to a whole CPU, for programs that keep to it",
-		.origin = origin(p, "cpus", NULL, 0) });
-	add_limit(p, (struct policy_limit) {
-		.name = "pids-limit", .limited = s->pids != 0, .value = s->pids, .unit = POLICY_COUNT, .exact = true,
-		.held_by = "the kernel, for all commands of the sandbox together (RLIMIT_NPROC in its user namespace)",
-		.origin = origin(p, "pids-limit", NULL, 0) });
-	add_limit(p, (struct policy_limit) {
-		.name = "command-timeout", .limited = true, .value = command_seconds(s), .unit = POLICY_SECONDS, .exact = true,
-		.held_by = "the server, for a call that names no time of its own (mcp only)",
-		.origin = command_seconds(s) == SECONDS_DEFAULT ? "default" : "COMMAND_TIMEOUT" });
-	collect_rlimits(p);
-}
-
 /* --- walls ------------------------------------------------------------------------------------------------------------- */
 
 static void add_wall(struct policy *p, bool stands, const char *name, const char *what)
@@ -223,6 +157,6 @@ void policy_collect(struct policy *p)
 {
 	if (p->launch)
 		collect_places(p);
-	collect_limits(p);
+	policy_collect_limits(p);
 	collect_walls(p);
 }

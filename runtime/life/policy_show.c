@@ -116,9 +116,42 @@ static void identity_text(const struct policy *p, struct buf *out)
 	buf_addf(out, "\nNetwork\n  none         but a loopback of its own  [%s]\n", p->origin(p->userdata, "network", NULL, 0));
 }
 
+/* The controllers of a control group, with commas. */
+static void controllers_text(unsigned int controllers, struct buf *out)
+{
+	const char *comma = "";
+
+	for (unsigned int left = controllers; left; left &= left - 1) {
+		buf_addf(out, "%s%s", comma, cgroup_controller_name((enum cgroup_controller) (left & -left)));
+		comma = ", ";
+	}
+}
+
+/* Where the control group is made. */
+static void cgroup_text(const struct cgroup_report *r, const char *origin, struct buf *out)
+{
+	if (r->backend == CGROUP_NONE) {
+		buf_addf(out, "  control group    none: `cloche doctor` says why  [%s]\n", origin);
+		return;
+	}
+	buf_addf(out, "  control group    %s", cgroup_backend_describe(r->backend));
+	if (r->base[0]) {
+		buf_add_str(out, ", in ");
+		add_printable(out, r->base);
+	}
+	if (r->controllers) {
+		buf_add_str(out, " (");
+		controllers_text(r->controllers, out);
+		buf_add_char(out, ')');
+	}
+	buf_addf(out, "%s  [%s]\n", r->controllers ? "" : ", if systemd makes one when the sandbox starts", origin);
+}
+
 static void limits_text(const struct policy *p, struct buf *out)
 {
 	buf_add_str(out, "\nLimits\n");
+	if (p->launch)
+		cgroup_text(&p->launch->host.cgroup.report, p->origin(p->userdata, "cgroup", NULL, 0), out);
 	for (size_t i = 0; i < p->limit_count; i++) {
 		const struct policy_limit *l = &p->limits[i];
 		char value[VALUE_MAX];
@@ -250,6 +283,28 @@ static void limit_json(const struct policy_limit *l, struct buf *out)
 	buf_add_char(out, '}');
 }
 
+static void cgroup_json(const struct policy *p, struct buf *out)
+{
+	const struct cgroup_report *r = p->launch ? &p->launch->host.cgroup.report : NULL;
+
+	jsonw_name(out, "cgroup");
+	if (!r) {
+		buf_add_str(out, "null");
+		return;
+	}
+	buf_add_char(out, '{');
+	member_str(out, "backend", cgroup_backend_name(r->backend));
+	member_str(out, "path", r->base[0] ? r->base : NULL);
+	begin_list(out, "controllers");
+	for (unsigned int left = r->controllers; left; left &= left - 1) {
+		buf_add_str(out, left == r->controllers ? "" : ",");
+		add_json(out, cgroup_controller_name((enum cgroup_controller) (left & -left)));
+	}
+	buf_add_char(out, ']');
+	member_str(out, "origin", p->origin(p->userdata, "cgroup", NULL, 0));
+	buf_add_char(out, '}');
+}
+
 static void protected_json(const struct policy *p, struct buf *out)
 {
 	begin_list(out, "protected");
@@ -374,6 +429,7 @@ void policy_json(const struct policy *p, bool plan, struct buf *out)
 		limit_json(&p->limits[i], out);
 	}
 	buf_add_char(out, ']');
+	cgroup_json(p, out);
 	walls_json(p, out);
 	environment_json(p, out);
 	if (plan)

@@ -241,13 +241,6 @@ static void probe_sandbox(struct prober *p)
 	}
 }
 
-static void probe_limits(struct prober *p)
-{
-	prober_add(p, OPTIONAL, "resource limits", PROBE_WEAKER,
-		   "approximate: processes are counted exactly; memory is %s; CPUs are whole ones; /tmp, home and /dev/shm have fixed sizes",
-		   p->spec.weaker & SPEC_WEAKER_PROC ? "limited for each process" : "looked at from time to time, and commands are killed for it");
-}
-
 /* Real root has to show its own folders to the unprivileged identity that it becomes. */
 static void probe_root(struct prober *p)
 {
@@ -266,14 +259,17 @@ static void probe_root(struct prober *p)
 	prober_repair(p, "for a workspace that belongs to root: give it to another user (chown), or start cloche as one");
 }
 
-size_t probe_host(unsigned int allow_weaker, struct probe_finding *findings, size_t max)
+size_t probe_host(const struct spec *asked, struct probe_finding *findings, size_t max, struct cgroup_report *ret_cgroup)
 {
 	static struct prober p;
 
 	p = (struct prober) { .findings = findings, .max = max };
 	spec_init(&p.spec);
 	p.spec.workspace = SPEC_WORKSPACE_NONE;
-	p.spec.allow_weaker = allow_weaker;
+	p.spec.allow_weaker = asked->allow_weaker;
+	p.spec.cgroup = asked->cgroup;
+	p.spec.cgroup_path = asked->cgroup_path;
+	p.spec.require_limits = asked->require_limits;
 	probe_kernel(&p);
 	probe_programs(&p);
 	probe_root(&p);
@@ -281,11 +277,13 @@ size_t probe_host(unsigned int allow_weaker, struct probe_finding *findings, siz
 	probe_subid(&p);
 	probe_state(&p);
 	probe_apparmor(&p);
+	probe_cgroup(&p);
 	if (probe_namespaces(&p)) {
 		probe_proc(&p);
 		probe_root_and_hostname(&p);
 		probe_sandbox(&p);
 	}
 	probe_limits(&p);
+	*ret_cgroup = p.cgroup;
 	return p.count;
 }

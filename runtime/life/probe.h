@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "runtime/base/err.h"
+#include "runtime/life/cgroup.h"
 #include "runtime/spec/spec.h"
 
 enum probe_status {
@@ -26,7 +27,8 @@ struct probe_finding {
 };
 
 /*
- * Probes every layer, also by starting a real sandbox that accepts as weaker what the bits @allow_weaker (enum spec_weaker) say.
- * Returns the number of findings. The calling process is unprivileged afterwards if it was real root.
+ * Probes every layer, also by starting a real sandbox. Of @asked counts what a host may give or not: the layers that may be weaker,
+ * and how limits are held. Returns the number of findings, and in *@ret_cgroup how limits can be held. The calling process is
+ * unprivileged afterwards if it was real root.
  */
-size_t probe_host(unsigned int allow_weaker, struct probe_finding *findings, size_t max);
+size_t probe_host(const struct spec *asked, struct probe_finding *findings, size_t max, struct cgroup_report *ret_cgroup);

@@ -5,12 +5,14 @@
 #pragma once
 
 #include "runtime/base/attr.h"
+#include "runtime/life/cgroup.h"
 #include "runtime/life/probe.h"
 
 struct prober {
 	struct probe_finding *findings;
 	size_t max, count;
 	struct spec spec; /* of the sandbox that is started */
+	struct cgroup_report cgroup; /* what was found by probe_cgroup() */
 };
 
 enum prober_need { OPTIONAL, REQUIRED };
@@ -33,3 +35,7 @@ void probe_programs(struct prober *p);
 void probe_state(struct prober *p);
 void probe_subid(struct prober *p);
 void probe_apparmor(struct prober *p);
+
+/* Control groups: tries for them, before root is given up; tells of them when everything else is known. */
+void probe_cgroup(struct prober *p);
+void probe_limits(struct prober *p);

@@ -14,22 +14,23 @@
 
 #include "runtime/base/attr.h"
 #include "runtime/base/err.h"
+#include "runtime/life/scope_socket.h"
 #include "runtime/spec/scopemsg.h"
 
 struct scope_request {
 	bool system; /* ask the system manager, as real root; else the caller's own manager */
-	uid_t owner; /* with @system: the unprivileged identity to whom the scope's cgroup is given */
-	gid_t group;
 };
 
 struct scope {
 	int fd;    /* owned: the socket to cloche-scope, or -EBADF */
 	pid_t pid; /* of cloche-scope, a child of ours; 0: none */
 	char unit[SCOPEMSG_UNIT_MAX]; /* the scope's name, ours to choose */
+	int holder_fd;    /* owned: what keeps the holder (scope_hold) going, or -EBADF */
+	pid_t holder_pid; /* a child of ours; 0: none */
 	struct scope_request request;
 };
 
-#define SCOPE_INIT { .fd = -EBADF }
+#define SCOPE_INIT { .fd = -EBADF, .holder_fd = -EBADF }
 
 /*
  * Whether a manager can be there at all, without asking it: systemd runs this host, there is a socket to ask at, and cloche-scope
@@ -43,13 +44,27 @@ int scope_is_likely(const struct scope_request *request, struct err *err) _must_
  */
 int scope_spawn(struct scope *s, const struct scope_request *request, struct err *err) _must_check_;
 
+/* The same with another program in the place of cloche-scope and sockets that were found before; for tests. */
+int scope_spawn_program(struct scope *s, const struct scope_request *request, const char *program, const struct scope_sockets *sockets,
+			struct err *err) _must_check_;
+
 /*
  * Has @pid, a child of ours that has started no other process yet, moved into a new scope, and waits until it is there, for
- * SCOPEMSG_WAIT_MS at most. @ret_path gets the scope's cgroup as the kernel tells it in /proc/PID/cgroup: it begins with a slash
- * and has no "..". 0, or -errno with @err saying why there is none and what to do; then @pid is where it was, or in a scope that
- * ends with it. The socket is closed afterwards either way.
+ * SCOPEMSG_WAIT_MS and a moment at most. @ret_path gets the scope's cgroup as the kernel tells it in /proc/PID/cgroup: it begins with
+ * a slash, has no "..", and ends in the scope's name. 0, or -errno with @err saying why there is none and what to do; then @pid is
+ * where it was, or in a scope that ends with it. The helper is over afterwards either way.
  */
 int scope_place(struct scope *s, pid_t pid, char *ret_path, size_t size, struct err *err) _must_check_;
 
-/* Ends the helper and reaps it. A scope stays as long as processes are in it, and needs no removal. */
+/*
+ * The same with a process that does nothing, the holder, in place of the sandbox's first one. For real root, which has to make groups
+ * in the scope before it gives root up, when there is no sandbox yet. The holder keeps root's identity and leaves at
+ * scope_release(), at the latest with this process.
+ */
+int scope_hold(struct scope *s, char *ret_path, size_t size, struct err *err) _must_check_;
+
+/* Lets the holder go, when others are in the scope. */
+void scope_release(struct scope *s);
+
+/* Ends the helper and the holder, and reaps them. A scope stays as long as processes are in it, and needs no removal. */
 void scope_done(struct scope *s);

@@ -18,6 +18,7 @@
 #include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
 #include "runtime/spec/denial_text.h"
+#include "runtime/spec/limits_text.h"
 
 enum { GRACE_MS = 2000 }; /* between asking the server to end and killing the sandbox */
 
@@ -100,9 +101,17 @@ static int finish(struct sandbox *sandbox)
 	(void) sysx_pidfd_send_signal(sandbox->pid_fd, SIGKILL);
 	(void) proc_wait(sandbox->pid, &status);
 	sandbox->pid_fd = fd_close(sandbox->pid_fd);
+	(void) cgroup_node_finish(&sandbox->cgroup); /* what is left of it, a later launch removes */
 	janitor_finish(&sandbox->janitor);
 	state_done(&sandbox->state);
 	return status;
+}
+
+/* What killed supervisors have left, now that the sandbox runs and there is nothing better to do. */
+static void sweep_some(const struct sandbox *sandbox)
+{
+	state_sweep_some(&sandbox->state);
+	cgroup_node_sweep_some(sandbox->cgroup.base_fd, sandbox->cgroup.name);
 }
 
 static int open_signals(struct err *err)
@@ -129,12 +138,22 @@ static int explain_refusal(const struct initmsg_refused *refused, const char *wo
 	return err_set(err, ERR_NOT_EXEC, errnum, "'%s' cannot be executed inside the sandbox: %m", command);
 }
 
-static void tell_memory(const struct initmsg_exited *exited, const char *command)
+/* The limits that the command felt: memory at its end, others when it failed, perhaps for this reason. */
+static void tell_limits(const struct initmsg_exited *exited, const char *command)
 {
-	if (exited->killed == INITMSG_KILLED_MEMORY || exited->killed == INITMSG_KILLED_MEMORY_ALL)
-		(void) dprintf(STDERR_FILENO,
-			       "cloche: '%s' was killed for its memory: it used %llu MiB of %llu MiB. Allow more with --memory\n", command,
-			       (unsigned long long) exited->metrics.memory_peak >> 20, (unsigned long long) exited->sandbox.memory >> 20);
+	_cleanup_buf_ struct buf lines = BUF_INIT(LIMITS_TEXT_MAX);
+	const struct limits_told told = {
+		.metrics = &exited->metrics, .limits = &exited->limits, .sandbox = &exited->sandbox, .killed = exited->killed,
+		.failed = exited->wait_status != 0,
+	};
+
+	if (limits_out_of_memory(&told)) {
+		limits_add_memory(&lines, &told);
+		(void) dprintf(STDERR_FILENO, "cloche: '%s' was %s\n", command, buf_cstr(&lines));
+		buf_clear(&lines);
+	}
+	if (told.failed && limits_add_others(&lines, &told, "cloche: limit of the sandbox: ", "\n") > 0)
+		IGNORE_RESULT(fd_write_all(STDERR_FILENO, buf_cstr(&lines), lines.len)); /* nobody else to tell */
 }
 
 /* What the filter refused to a command that failed, perhaps for this reason. */
@@ -158,7 +177,7 @@ static bool take_message(struct sandbox *sandbox, const char *workdir, const cha
 	ssize_t n = fdpass_recv(sandbox->control_fd, &msg, sizeof(msg), NULL, 0, &nfds);
 
 	if (n == (ssize_t) sizeof(msg.exited) && msg.head.type == INITMSG_EXITED) {
-		tell_memory(&msg.exited, command);
+		tell_limits(&msg.exited, command);
 		tell_denials(&msg.exited);
 		*ret = proc_exit_status(msg.exited.wait_status);
 		return true;
@@ -198,7 +217,7 @@ int supervise_run(struct sandbox *sandbox, const char *workdir, const char *comm
 	_cleanup_fd_ int signals = open_signals(err);
 	int r = signals;
 
-	state_sweep_some(&sandbox->state);
+	sweep_some(sandbox);
 	if (r >= 0) {
 		struct watch w = { .sandbox = sandbox, .signal_fd = signals, .timeout_ms = -1 };
 		r = watch_command(&w, workdir, command, err);
@@ -213,7 +232,7 @@ int supervise_mcp(struct sandbox *sandbox, struct err *err)
 	struct watch w = { .sandbox = sandbox, .signal_fd = signals, .timeout_ms = -1 };
 	bool over = signals < 0;
 
-	state_sweep_some(&sandbox->state);
+	sweep_some(sandbox);
 	while (!over) {
 		int signo = 0, ignored;
 

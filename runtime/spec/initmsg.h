@@ -124,13 +124,15 @@ enum initmsg_measured {
 	INITMSG_EXACT,       /* by the kernel: the command had a cgroup of its own */
 };
 
+#define INITMSG_UNKNOWN UINT64_MAX /* a figure that could not be had */
+
 /* What a command and all that descended from it used. */
 struct initmsg_metrics {
 	uint64_t wall_us; /* between start and end */
 	uint64_t cpu_user_us, cpu_system_us;
 	uint64_t memory_peak;               /* bytes; 0: not known */
-	uint64_t read_bytes, written_bytes; /* from and to storage */
-	uint64_t throttled_us;              /* how long it was held back by a limit of CPUs */
+	uint64_t read_bytes, written_bytes; /* from and to storage; or INITMSG_UNKNOWN */
+	uint64_t throttled_us;              /* how long it was held back by a limit of CPUs; or INITMSG_UNKNOWN */
 	uint64_t max_rss;                   /* bytes of its largest process; not for people, who confuse it with the peak */
 	uint32_t processes_peak;            /* and threads; 0: not known */
 	uint32_t pids_refused; /* new processes that were refused for a limit; stays at UINT32_MAX */
@@ -150,8 +152,8 @@ struct initmsg_exited {
 
 /*
  * Makes the SPAWN request for @argv (NULL-terminated, at least one) in the directory @cwd, without variables of its own, under
- * @limits (NULL: the sandbox's), in the fresh buffer @packet. 0, -E2BIG when a string, their number or all together are more than a message may have, or
- * -ENOMEM; release @packet with buf_done() in any case.
+ * @limits (NULL: the sandbox's), in the fresh buffer @packet. 0, -E2BIG when a string, their number or all together are more than
+ * a message may have, or -ENOMEM; release @packet with buf_done() in any case.
  */
 int initmsg_spawn(struct buf *packet, uint32_t id, const char *cwd, const char *const *argv,
 		  const struct initmsg_limits *limits) _must_check_;

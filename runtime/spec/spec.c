@@ -17,16 +17,20 @@ enum {
 	SPEC_DEFAULT_PIDS = 512,
 	SPEC_DEFAULT_NOFILE_SOFT = 4096,
 	SPEC_DEFAULT_NOFILE_HARD = 65536,
+	FOLDER_PART = 4, /* of the memory limit: a folder in memory has a quarter at most */
+	SHM_PART = 16,
+	SIZE_UNIT = 4096, /* a size of a tmpfs is rounded up to pages: give it whole ones */
 };
+
+#define FOLDER_SIZE GIB
+#define SHM_SIZE (256 * MIB)
 
 void spec_init(struct spec *spec)
 {
 	memset(spec, 0, sizeof(*spec));
 	spec->workspace = SPEC_WORKSPACE_CWD;
-	spec->tmp_size = GIB;
-	spec->home_size = GIB;
-	spec->shm_size = 256 * MIB;
-	spec->workspace_size = GIB;
+	spec->tmp_size = spec->home_size = spec->workspace_size = FOLDER_SIZE;
+	spec->shm_size = SHM_SIZE;
 	spec->uid = SPEC_DEFAULT_UID;
 	spec->gid = SPEC_DEFAULT_UID;
 	spec->hostname = "cloche";
@@ -72,6 +76,26 @@ int spec_own(struct spec *spec, char *memory)
 void spec_settle_mounts(struct spec *spec)
 {
 	spec->mounts_settled = spec->mount_count;
+}
+
+void spec_settle_sizes(struct spec *spec)
+{
+	const struct {
+		enum spec_folder folder;
+		uint64_t *size, usual, part;
+	} rows[] = {
+		{ SPEC_FOLDER_TMP, &spec->tmp_size, FOLDER_SIZE, FOLDER_PART },
+		{ SPEC_FOLDER_HOME, &spec->home_size, FOLDER_SIZE, FOLDER_PART },
+		{ SPEC_FOLDER_SHM, &spec->shm_size, SHM_SIZE, SHM_PART },
+		{ SPEC_FOLDER_WORKSPACE, &spec->workspace_size, FOLDER_SIZE, FOLDER_PART },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (spec->sized & rows[i].folder)
+			continue;
+		uint64_t part = spec->memory ? spec->memory / rows[i].part / SIZE_UNIT * SIZE_UNIT : rows[i].usual;
+		*rows[i].size = MIN(rows[i].usual, part);
+	}
 }
 
 static void give_way(struct spec *spec, const char *target)

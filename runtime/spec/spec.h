@@ -76,6 +76,14 @@ enum spec_cgroup {
 	SPEC_CGROUP_NONE,
 };
 
+/* Folders in memory that every sandbox has (bits); the workspace only where it is in memory. */
+enum spec_folder {
+	SPEC_FOLDER_TMP = 1 << 0,
+	SPEC_FOLDER_HOME = 1 << 1,
+	SPEC_FOLDER_SHM = 1 << 2,
+	SPEC_FOLDER_WORKSPACE = 1 << 3,
+};
+
 /* What one command may use at most, where that is less than its sandbox; 0 = as the sandbox. */
 struct spec_command_limits {
 	uint64_t memory;    /* bytes */
@@ -106,6 +114,7 @@ struct spec {
 	size_t mounts_settled; /* of them, those that a later one at the same target replaces: see spec_settle_mounts() */
 	uint64_t tmp_size, home_size, shm_size; /* bytes */
 	uint64_t workspace_size;                /* of one in memory */
+	unsigned int sized; /* enum spec_folder: those whose size was said, see spec_settle_sizes() */
 	bool tmp_no_exec, home_no_exec, shm_no_exec;
 
 	uid_t uid; /* inside */
@@ -129,8 +138,8 @@ struct spec {
 	uint64_t pids;       /* processes and threads, 0 = unlimited */
 	struct spec_command_limits command;
 	enum spec_cgroup cgroup;
-	const char *cgroup_path; /* absolute, of a directory of a cgroup2 file system */
 	bool require_limits; /* refuse to start where the kernel cannot hold the limits */
+	const char *cgroup_path; /* absolute, of a directory of a cgroup2 file system */
 	struct spec_rlimit rlimits[RLIM_NLIMITS];
 
 	const char *filter_path; /* of a system-call filter of the user's, or NULL: the built-in one */
@@ -157,6 +166,12 @@ int spec_own(struct spec *spec, char *memory) _must_check_;
 int spec_add_mount(struct spec *spec, const struct spec_mount *mount, struct err *err) _must_check_;
 
 void spec_settle_mounts(struct spec *spec);
+
+/*
+ * Gives the folders in memory about whose size nothing was said theirs: the usual one, or a part of the memory limit where that is
+ * less, so that all of them full leave something to work with. To be called when all is said; calling it again changes nothing.
+ */
+void spec_settle_sizes(struct spec *spec);
 
 /* Sets "NAME=value"; a later one replaces an earlier one of the same name. */
 int spec_add_env(struct spec *spec, const char *assignment, struct err *err) _must_check_;

@@ -169,7 +169,8 @@ test('hostile commands', async (t) => {
       const other = client.call('run_bash', { command: 'sleep 1; echo unharmed' });
       const { text, isError } = await client.call('run_bash', { command, timeout: 60 });
       assert.ok(isError, text);
-      contains(text, /was killed for its memory: it used \d+ MiB, and all commands of this sandbox together may use 256 MiB/);
+      contains(text, /^\[Exit code: -9\]\n\[Limit of the sandbox: killed: (used (about )?\d+ MiB of 256 MiB of memory, the limit of this sandbox|all commands together used all of 256 MiB of memory, and this one itself (about )?\d+ MiB)\. /);
+      contains(text, '--memory');
       contains((await other).text, 'unharmed');
       await alive();
     });

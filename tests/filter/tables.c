@@ -25,7 +25,7 @@
 
 enum { ARGS = 6, WORDS_MAX = ARGS + 2, LINE_CAP = 512, X32 = 0x40000000 };
 
-static const char *const filters[] = { "compiler", "debug", "default", "floor", "init", "server" };
+static const char *const filters[] = { "compiler", "debug", "default", "floor", "init", "scope", "server" };
 
 /* The filter at hand. */
 static struct filter_profile profile;

@@ -66,6 +66,27 @@ START_TEST(test_read_only)
 END_TEST
 
 /* Names from the workspace or a volume are repeated only when they are plain. */
+/* Folders in memory that can be written, each once. */
+START_TEST(test_in_memory)
+{
+	struct facts facts = read_mounts(SYSTEM WORKSPACE "106 66 0:45 / /home/agent ro,nosuid - tmpfs tmpfs rw,size=1k\n"
+					 "107 66 0:46 / /workspace/build rw - tmpfs tmpfs rw\n108 66 0:46 / /workspace/build rw - tmpfs tmpfs rw\n"
+					 "109 66 0:47 / /workspace/a\\040b rw - tmpfs tmpfs rw\n110 66 0:48 / /proc/x rw - tmpfs tmpfs rw\n"
+					 "111 66 0:49 / /dev/x rw - tmpfs tmpfs rw\n112 66 0:50 / /v rw - tmpfsx t rw\n", false);
+
+	ck_assert_str_eq(facts.in_memory[0], "/dev/shm");
+	ck_assert_str_eq(facts.in_memory[1], "/tmp");
+	ck_assert_str_eq(facts.in_memory[2], "/workspace/build");
+	ck_assert_str_eq(facts.in_memory[3], "");
+	_cleanup_buf_ struct buf many = BUF_INIT(64 * 1024);
+	for (int i = 0; i < 2 * FACTS_FOLDERS; i++)
+		buf_addf(&many, "%d 66 0:46 / /m%d rw - tmpfs tmpfs rw\n", 200 + i, i);
+	facts = read_mounts(buf_cstr(&many), false);
+	ck_assert_str_eq(facts.in_memory[0], "/m0");
+	ck_assert_str_eq(facts.in_memory[FACTS_FOLDERS - 1], "/m7");
+}
+END_TEST
+
 START_TEST(test_names)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
@@ -149,4 +170,4 @@ START_TEST(test_find)
 }
 END_TEST
 
-UNIT_MAIN("mcp/facts", test_ordinary, test_protected, test_read_only, test_names, test_many, test_nonsense, test_offline, test_find)
+UNIT_MAIN("mcp/facts", test_ordinary, test_protected, test_read_only, test_in_memory, test_names, test_many, test_nonsense, test_offline, test_find)

@@ -1,12 +1,14 @@
 /*
  * A stand-in for cloche-init WITHOUT any isolation, for tests of cloche-mcp alone. Built for tests, never installed.
  *
- *     fakeinit [--exit-after N] [--denied NR ERRNO TIMES]... PROGRAM ARGUMENT…
+ *     fakeinit [--exit-after N] [--denied NR ERRNO TIMES]... [--tell FIGURE NUMBER]... PROGRAM ARGUMENT…
  *
  * Starts PROGRAM with the socket of runtime/spec/initmsg.h on descriptor 3 and serves it: commands are started in a
  * process group of their own with posix_spawn(3) and killed as a group. Ends with the exit status of PROGRAM. With
  * --exit-after, it closes the socket after N commands have been asked for, as an init that dies would. With --denied it
- * tells of every command that this system call was refused so often; beyond eight, they only count.
+ * tells of every command that this system call was refused so often; beyond eight, they only count. With --tell it says of every
+ * command that this is what it used or may use at most, whatever is true: FIGURE is a name of the table below. A command's limits are
+ * those told, or what was asked for, cut to the sandbox's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +16,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +38,30 @@ static struct command {
 	uint32_t id;
 	pid_t pid; /* 0 = free */
 	bool killed;
+	struct initmsg_limits limits;
 	struct timespec start;
 } commands[INITMSG_COMMANDS_MAX];
 
 static char packet[INITMSG_MAX];
 static struct initmsg_denials denials;
+
+/* What is told of every command, with the figures that are. */
+static struct initmsg_exited told;
+
+#define FIGURE(name, member) { name, offsetof(struct initmsg_exited, member), sizeof(((struct initmsg_exited *) NULL)->member), false }
+static struct figure {
+	const char *name;
+	size_t offset, size;
+	bool told;
+} figures[] = {
+	FIGURE("killed", killed), FIGURE("measured", metrics.measured), FIGURE("wall-us", metrics.wall_us),
+	FIGURE("memory-peak", metrics.memory_peak), FIGURE("processes-peak", metrics.processes_peak),
+	FIGURE("read-bytes", metrics.read_bytes), FIGURE("written-bytes", metrics.written_bytes),
+	FIGURE("throttled-us", metrics.throttled_us), FIGURE("pids-refused", metrics.pids_refused),
+	FIGURE("oom-kills", metrics.oom_kills), FIGURE("limit-memory", limits.memory), FIGURE("limit-cpu-milli", limits.cpu_milli),
+	FIGURE("limit-pids", limits.pids), FIGURE("sandbox-memory", sandbox.memory), FIGURE("sandbox-cpu-milli", sandbox.cpu_milli),
+	FIGURE("sandbox-pids", sandbox.pids),
+};
 
 static void die(const char *what)
 {
@@ -106,6 +128,22 @@ static int start(const char *cwd, char *const argv[], const int fds[INITMSG_SPAW
 	return r;
 }
 
+static uint64_t cut(uint64_t asked, uint64_t own, uint64_t sandbox)
+{
+	uint64_t limit = asked ? asked : own;
+
+	return sandbox && (limit == 0 || limit > sandbox) ? sandbox : limit;
+}
+
+static struct initmsg_limits limits_of(const struct initmsg_limits *asked)
+{
+	return (struct initmsg_limits) {
+		.memory = cut(asked->memory, told.limits.memory, told.sandbox.memory),
+		.cpu_milli = (uint32_t) cut(asked->cpu_milli, told.limits.cpu_milli, told.sandbox.cpu_milli),
+		.pids = (uint32_t) cut(asked->pids, told.limits.pids, told.sandbox.pids),
+	};
+}
+
 static void spawn(int sock, size_t len, const int *fds, size_t nfds)
 {
 	struct initmsg_spawn m;
@@ -126,8 +164,16 @@ static void spawn(int sock, size_t len, const int *fds, size_t nfds)
 	c->id = m.head.id;
 	c->pid = pid;
 	c->killed = false;
+	c->limits = limits_of(&m.limits);
 	struct initmsg_started started = { { INITMSG_STARTED, m.head.id } };
 	send_message(sock, &started, sizeof(started));
+}
+
+static void tell(struct initmsg_exited *m)
+{
+	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
+		if (figures[i].told)
+			memcpy((char *) m + figures[i].offset, (const char *) &told + figures[i].offset, figures[i].size);
 }
 
 static uint64_t microseconds(struct timeval tv)
@@ -160,8 +206,13 @@ static int reap(int sock, pid_t server)
 				.metrics.cpu_user_us = microseconds(usage.ru_utime),
 				.metrics.cpu_system_us = microseconds(usage.ru_stime),
 				.metrics.max_rss = (uint64_t) usage.ru_maxrss * 1024,
+				.metrics.read_bytes = INITMSG_UNKNOWN,
+				.metrics.written_bytes = INITMSG_UNKNOWN,
+				.metrics.throttled_us = INITMSG_UNKNOWN,
 				.denials = denials,
 			};
+			tell(&m);
+			m.limits = c->limits;
 			(void) kill(-pid, SIGKILL); /* what it left in its group */
 			c->pid = 0;
 			send_message(sock, &m, sizeof(m));
@@ -232,6 +283,23 @@ static void add_denial(char *const words[])
 		denials.rows[denials.kinds++] = (struct initmsg_denial) { (uint32_t) nr, (uint32_t) errnum, (uint32_t) times };
 }
 
+static void add_figure(const char *name, const char *text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(figures); i++) {
+		uint64_t value;
+		if (strcmp(figures[i].name, name) != 0)
+			continue;
+		if (str_to_uint(text, 0, figures[i].size == sizeof(uint32_t) ? UINT32_MAX : UINT64_MAX, &value) < 0)
+			break;
+		uint32_t small = (uint32_t) value;
+		memcpy((char *) &told + figures[i].offset, figures[i].size == sizeof(small) ? (void *) &small : (void *) &value,
+		       figures[i].size);
+		figures[i].told = true;
+		return;
+	}
+	die("--tell");
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t exit_after = UINT64_MAX, spawns = 0;
@@ -245,6 +313,8 @@ int main(int argc, char **argv)
 	}
 	for (; argc > first + 4 && strcmp(argv[first], "--denied") == 0; first += 4)
 		add_denial(argv + first + 1);
+	for (; argc > first + 3 && strcmp(argv[first], "--tell") == 0; first += 3)
+		add_figure(argv[first + 1], argv[first + 2]);
 	if (argc <= first || fd_ensure_stdio() < 0)
 		die("usage: fakeinit [--exit-after N] PROGRAM ARGUMENT...");
 	(void) sigemptyset(&chld);

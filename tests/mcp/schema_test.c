@@ -14,6 +14,7 @@ static const char schema_text[] =
 	"\"limit\":{\"type\":\"integer\",\"default\":100,\"minimum\":1,\"maximum\":1000},"
 	"\"ratio\":{\"type\":\"number\"},"
 	"\"dry_run\":{\"type\":\"boolean\",\"default\":false},"
+	"\"size\":{\"type\":\"string\",\"pattern\":\"^[0-9]+[kmg]?$\"},"
 	"\"mode\":{\"type\":\"string\",\"enum\":[\"fast\",\"slow\"]},"
 	"\"names\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":2},"
 	"\"edits\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"old\":{\"type\":\"string\"},"
@@ -44,7 +45,15 @@ static const struct {
 	  NULL },
 	{ "{\"path\":\"a\",\"mode\":\"slow\"}", "{\"path\":\"a\",\"mode\":\"slow\",\"limit\":100,\"dry_run\":false}",
 	  NULL },
+	/* A number for a string, where its digits can be meant only; the pattern itself is not looked at. */
+	{ "{\"path\":\"a\",\"size\":512}", "{\"path\":\"a\",\"size\":\"512\"" REST, NULL },
+	{ "{\"path\":\"a\",\"size\":4294967296.0}", "{\"path\":\"a\",\"size\":\"4294967296\"" REST, NULL },
+	{ "{\"path\":\"a\",\"size\":\"much\"}", "{\"path\":\"a\",\"size\":\"much\"" REST, NULL },
+	{ "{\"path\":\"a\",\"size\":null}", "{\"path\":\"a\"" REST, NULL },
 #undef REST
+	{ "{\"path\":\"a\",\"size\":1.5}", NULL, "- size: must be a string, but is 1.5" },
+	{ "{\"path\":\"a\",\"size\":1e300}", NULL, "- size: must be a string" },
+	{ "{\"path\":\"a\",\"size\":true}", NULL, "- size: must be a string, but is true" },
 	{ "{}", NULL, "- path: is required, but missing" },
 	{ "{\"path\":null}", NULL, "- path: must be a string, but is null" },
 	{ "{\"path\":5}", NULL, "- path: must be a string, but is 5" },

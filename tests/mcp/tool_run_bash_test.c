@@ -260,5 +260,136 @@ START_TEST(test_notes_are_true)
 }
 END_TEST
 
+/* What the call asks for reaches init; what makes no sense does not. */
+START_TEST(test_limits_asked)
+{
+	static const struct {
+		const char *args;
+		struct initmsg_limits want;
+	} rows[] = {
+		{ "{\"command\":\"x\"}", { 0 } },
+		{ "{\"command\":\"x\",\"memory\":\"512m\"}", { .memory = 512 << 20 } },
+		{ "{\"command\":\"x\",\"memory\":\"8388608\"}", { .memory = 8 << 20 } },
+		{ "{\"command\":\"x\",\"memory\":\"2GiB\",\"cpus\":0.5,\"pids\":20}", { .memory = 2ULL << 30, .cpu_milli = 500, .pids = 20 } },
+		{ "{\"command\":\"x\",\"cpus\":1.2345,\"pids\":1}", { .cpu_milli = 1235, .pids = 1 } },
+		{ "{\"command\":\"x\",\"cpus\":1e300,\"pids\":9007199254740992}", { .cpu_milli = UINT32_MAX, .pids = UINT32_MAX } },
+	};
+	static const char *const wrong[] = { "5", "0", "-1", "6m ", "5m", "much", "1.5g", "", "99999999999g", "512mm" };
+
+	double_setup();
+	_cleanup_(exec_result_done) struct exec_result ok = exited(0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		ok.limits = ok.sandbox = rows[i].want;
+		ck_assert_str_eq(call_with(rows[i].args, &ok), "[Exit code: 0]");
+		ck_assert_uint_eq(d.asked.limits.memory, rows[i].want.memory);
+		ck_assert_uint_eq(d.asked.limits.cpu_milli, rows[i].want.cpu_milli);
+		ck_assert_uint_eq(d.asked.limits.pids, rows[i].want.pids);
+	}
+	d.execs = 0;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		char args[100];
+
+		(void) snprintf(args, sizeof(args), "{\"command\":\"x\",\"memory\":\"%s\"}", wrong[i]);
+		ck_assert_failed(call_with(args, &ok), "memory must be a size such as 512m or 2g, at least 6m, but is '");
+	}
+	ck_assert_int_eq(d.execs, 0);
+	double_teardown();
+}
+END_TEST
+
+/* What could not be given is said behind the output. */
+START_TEST(test_limits_not_given)
+{
+	static const char args[] = "{\"command\":\"x\",\"memory\":\"8g\",\"cpus\":4,\"pids\":1000}";
+
+	double_setup();
+	_cleanup_(exec_result_done) struct exec_result res = exited(0);
+	res.limits = res.sandbox = (struct initmsg_limits) { .memory = 2ULL << 30, .cpu_milli = 1500, .pids = 512 };
+	ck_assert_str_eq(call_with(args, &res), "[Exit code: 0]\n\n"
+		"[Limit of the sandbox: memory 8192 MiB was asked for, but is more than the sandbox has: it ran with 2048 MiB.]\n"
+		"[Limit of the sandbox: cpus 4 was asked for, but is more than the sandbox has: it ran with 1.5.]\n"
+		"[Limit of the sandbox: pids 1000 was asked for, but is more than the sandbox has: it ran with 512.]");
+	ck_assert(!d.call.is_error);
+	res.limits = (struct initmsg_limits) { .memory = 8ULL << 30, .pids = 1000 };
+	res.sandbox.memory = res.sandbox.pids = 0; /* without limits of its own */
+	ck_assert_str_eq(call_with(args, &res), "[Exit code: 0]\n\n"
+		"[Limit of the sandbox: cpus 4 was asked for, but cannot be held here: it ran without this limit.]");
+	res.limits.pids = 2000;
+	ck_assert_has(call_with(args, &res), "pids 1000 was asked for, but cannot be held here for one command: it ran with 2000.");
+	double_teardown();
+}
+END_TEST
+
+START_TEST(test_killed_for_memory)
+{
+	double_setup();
+	_cleanup_(exec_result_done) struct exec_result res = exited(0);
+	res.wait_status = SIGKILL;
+	res.killed = INITMSG_KILLED_MEMORY;
+	res.metrics = (struct initmsg_metrics) { .memory_peak = 512 << 20, .measured = INITMSG_EXACT };
+	res.limits.memory = 512 << 20;
+	res.sandbox.memory = 1 << 30;
+	ck_assert_failed(call_with("{\"command\":\"x\",\"memory\":\"512m\"}", &res),
+			 "[Exit code: -9]\n[Limit of the sandbox: killed: used 512 MiB of 512 MiB of memory, the limit of this call (its argument "
+			 "memory). ");
+	print(&res, "so far\n");
+	const char *text = call_with("{\"command\":\"x\"}", &res);
+	ck_assert_has(text, "[Exit code: -9]\n[Limit of the sandbox: killed: used 512 MiB of 512 MiB of memory, the limit of a single command. ");
+	ck_assert_str_eq(text + strlen(text) - strlen("]\nso far\n"), "]\nso far\n");
+	ck_assert_has(d.call.summary, "exit_code=-9, killed for its memory");
+	/* Another SIGKILL is the command's own business. */
+	res.killed = INITMSG_NOT_KILLED;
+	ck_assert_str_eq(call_with("{\"command\":\"x\"}", &res), "[Exit code: -9]\nso far\n");
+	ck_assert(!d.call.is_error);
+	double_teardown();
+}
+END_TEST
+
+/* Lines about limits stand behind the output, after those about what was denied; only those that are true. */
+START_TEST(test_limits_felt)
+{
+	static const struct {
+		const char *output, *want;
+	} rows[] = {
+		{ "OSError: [Errno 24] Too many open files: 'x'\n", "too many open files: each process may have 4096. " },
+		{ "Error: EMFILE: too many open files, open 'x'\n", "too many open files: each process may have 4096. " },
+		{ "accept: Too many open files in system\n", NULL },
+		{ "inotify_init: Too many open files\n", NULL },
+		{ "sh: 0: Cannot fork\n", "a process or thread could not be started: there may be 448 at once" },
+		{ "bash: fork: retry: Resource temporarily unavailable\n", "a process or thread could not be started" },
+		{ "RuntimeError: can't start new thread\n", "a process or thread could not be started" },
+		{ "java.lang.OutOfMemoryError: unable to create native thread\n", "a process or thread could not be started" },
+		{ "read: Resource temporarily unavailable\n", NULL },
+		{ "write: No space left on device\n", "no space left on a device. Folders in memory have sizes: /dev/shm " },
+		{ "done\n", NULL },
+	};
+
+	double_setup();
+	d.config.open_files = 4096;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_(exec_result_done) struct exec_result res = exited(1);
+
+		memcpy(d.facts.in_memory[0], "/dev/shm", sizeof("/dev/shm"));
+		res.limits.pids = 448;
+		print(&res, rows[i].output);
+		const char *text = call_with("{\"command\":\"x\"}", &res), *line = strstr(text, "\n\n[Limit of the sandbox: ");
+		ck_assert_msg(!line == !rows[i].want, "%s", text);
+		if (line)
+			ck_assert_has(line, rows[i].want);
+		res.wait_status = 0; /* somebody else's message */
+		ck_assert_has_not(call_with("{\"command\":\"x\"}", &res), "[Limit");
+	}
+	_cleanup_(exec_result_done) struct exec_result res = exited(0);
+	res.metrics.pids_refused = 9; /* told although the command did not mind: its work may be incomplete */
+	res.denials = (struct initmsg_denials) { .kinds = 1, .rows = { { SYS_mount, EPERM, 3 } } };
+	const char *text = call_with("{\"command\":\"x\"}", &res);
+	ck_assert(strncmp(text, "[Exit code: 0]\n\n[Denied by the sandbox: mount", 45) == 0);
+	ck_assert_has(text, "]\n[Limit of the sandbox: new processes or threads were refused 9 times. ");
+	ck_assert_int_eq(text[strlen(text) - 1], ']');
+	double_teardown();
+}
+END_TEST
+
 UNIT_MAIN("mcp/tool_run_bash", test_request, test_results, test_long_output, test_timeout, test_refused,
-	  test_not_started, test_denials, test_notes, test_notes_are_true)
+	  test_not_started, test_denials, test_notes, test_notes_are_true, test_limits_asked, test_limits_not_given,
+	  test_killed_for_memory, test_limits_felt)

@@ -435,6 +435,107 @@ def denials():
         need(text.count(mark) == 9 and len(text) < 60000, "%d lines in %d characters" % (text.count(mark), len(text)))
 
 
+def bash(s, id_, script, **arguments):
+    s.send(call(id_, "run_bash", command=script, **arguments))
+    result = s.answer(id_)["result"]
+    return result["content"][0]["text"], result["isError"], result.get("_meta", {}).get("cloche/metrics")
+
+
+def tell(**figures):
+    return [word for name, value in figures.items() for word in ("--tell", name.replace("_", "-"), str(value))]
+
+
+MIB = 1 << 20
+SANDBOX = {"sandbox_memory": 2048 * MIB, "sandbox_cpu_milli": 2000, "sandbox_pids": 512, "limit_pids": 448, "measured": 1}
+
+
+def metrics():
+    """What init tells is passed on; what it does not know is left out."""
+    with Server() as s:
+        text, _, m = bash(s, 1, "exit 4")
+        need(text == "[Exit code: 4]" and m["exit_status"] == 4 and m["measured"] == "approximate" and m["limits"] == {}, m)
+        need(set(m) == {"exit_status", "wall_ms", "cpu_user_ms", "cpu_system_ms", "output_bytes", "timed_out", "oom_killed", "truncated",
+                        "measured", "limits"}, m)
+    figures = dict(SANDBOX, memory_peak=5 << 32, processes_peak=3, read_bytes=0, written_bytes=7, throttled_us=1999, wall_us=4000000)
+    with Server("--limits", "exact", "--open-files", "1024", fake=tell(**figures)) as s:
+        text, _, m = bash(s, 1, "echo x")
+        need(text == "[Exit code: 0]\nx\n", text)
+        need(m == dict(m, exit_status=0, wall_ms=4000, memory_peak=5 << 32, processes_peak=3, bytes_read=0, bytes_written=7, throttled_ms=1,
+                       output_bytes=2, timed_out=False, oom_killed=False, pids_limit_hit=False, truncated=False, measured="exact",
+                       limits={"memory": 2048 * MIB, "cpus": 2, "pids": 448}), m)
+        _, _, m = bash(s, 2, "kill -10 $$", memory="512m", cpus="0.5", pids="20")
+        need(m["signal"] == 10 and "exit_status" not in m and m["limits"] == {"memory": 512 * MIB, "cpus": 0.5, "pids": 20}, m)
+        _, _, m = bash(s, 3, "true", memory=256 * MIB, cpus=1, pids=None)
+        need(m["limits"] == {"memory": 256 * MIB, "cpus": 1, "pids": 448}, m)
+        text, failed, m = bash(s, 4, "exit 1; : Too many open files >&2")
+        need(text == "[Exit code: 1]" and not failed, text)
+        text, _, _ = bash(s, 5, "echo Too many open files; exit 1")
+        need("[Limit of the sandbox: too many open files: each process may have 1024." in text, text)
+        text, failed, m = bash(s, 6, "sleep 30", timeout=1)
+        need(failed and m["timed_out"] is True and m["signal"] == 9 and m["oom_killed"] is False, m)
+
+
+def limit_arguments():
+    """What cannot be a limit is refused before anything runs; what is too much is cut, and said."""
+    with Server(fake=tell(**SANDBOX)) as s:
+        for i, (arguments, part) in enumerate([({"memory": "much"}, "memory must be a size"), ({"memory": "5m"}, "at least 6m"),
+                                               ({"memory": 5}, "at least 6m"), ({"memory": True}, "- memory: must be a string"),
+                                               ({"memory": 1.5}, "- memory: must be a string"), ({"memory": []}, "- memory:"),
+                                               ({"cpus": 0}, "- cpus: must be at least 0.01"), ({"cpus": "many"}, "- cpus: must be a number"),
+                                               ({"cpus": -1}, "- cpus:"), ({"pids": 0}, "- pids: must be at least 1"),
+                                               ({"pids": 1.5}, "- pids: must be an integer"), ({"pids": "all"}, "- pids:"),
+                                               ({"memroy": "1g"}, 'did you mean "memory"')]):
+            text, failed, m = bash(s, "r%d" % i, "touch %s/ran" % ROOT, **arguments)
+            need(failed and part in text and m is None, "%r gave %r" % (arguments, text))
+        need(not os.path.exists(ROOT + "/ran"), "a refused call was run")
+        text, failed, m = bash(s, 1, "echo x", memory="8g", cpus=64, pids=100000)
+        need(not failed and m["limits"] == {"memory": 2048 * MIB, "cpus": 2, "pids": 512}, m)
+        head, lines = text.split("\n\n")
+        need(head == "[Exit code: 0]\nx" and len(lines.split("\n")) == 3, text)
+        for part in ("memory 8192 MiB was asked for, but is more than the sandbox has: it ran with 2048 MiB.", "cpus 64 was", "pids 100000 was"):
+            need("[Limit of the sandbox: " + part in lines, text)
+
+
+def killed_for_memory():
+    """The first line stays the exit code; the second names the limit; the output follows."""
+    begin = "[Exit code: -9]\n[Limit of the sandbox: killed: "
+    for figures, arguments, part in [
+            (dict(memory_peak=512 * MIB - 9, killed=2), {"memory": "512m"}, "used 512 MiB of 512 MiB of memory, the limit of this call (its argument memory). "),
+            (dict(memory_peak=2048 * MIB, killed=2), {}, "used 2048 MiB of 2048 MiB of memory, the limit of this sandbox. "),
+            (dict(memory_peak=100 * MIB, killed=2, limit_memory=99 * MIB), {}, "used 100 MiB of 99 MiB of memory, the limit of a single command. "),
+            (dict(memory_peak=100 * MIB, killed=3), {}, "all commands together used all of 2048 MiB of memory, and this one itself 100 MiB. "),
+            (dict(memory_peak=100 * MIB, killed=3, measured=0), {}, "all commands together used all of 2048 MiB of memory, and this one itself about 100 MiB. "),
+            (dict(killed=2), {}, "used all of 2048 MiB of memory")]:
+        with Server("--structured-output", fake=tell(**dict(SANDBOX, **figures))) as s:
+            text, failed, m = bash(s, 1, "echo before; kill -9 $$", **arguments)
+            need(failed and text.startswith(begin + part) and text.endswith(".]\nbefore\n"), text)
+            need("--memory of cloche" in text and text.count("[Limit") == 1, text)
+            need(m["oom_killed"] is True and m["signal"] == 9, m)
+    with Server(fake=tell(**SANDBOX)) as s:
+        text, failed, m = bash(s, 1, "kill -9 $$")
+        need(text == "[Exit code: -9]" and not failed and m["oom_killed"] is False, text)
+
+
+def limits_felt():
+    with Server(fake=tell(**dict(SANDBOX, pids_refused=7, throttled_us=3000000, wall_us=4000000)) + ["--tell", "limit-cpu-milli", "500"]) as s:
+        text, failed, m = bash(s, 1, "echo x")
+        head, lines = text.split("\n\n")
+        lines = lines.split("\n")
+        need(head == "[Exit code: 0]\nx" and not failed and len(lines) == 2, text)
+        need(lines[0].startswith("[Limit of the sandbox: new processes or threads were refused 7 times: there may be 448 at once, "), text)
+        need(lines[1].startswith("[Limit of the sandbox: held back ") and "0.5 CPUs" in lines[1] and "--cpus" in lines[1], text)
+        need(m["pids_limit_hit"] is True and m["throttled_ms"] == 3000, m)
+        text, failed, _ = bash(s, 2, "sleep 30", timeout=1)
+        need(failed and "timed out after 1" in text and text.count("[Limit") == 2, text)
+    with Server(fake=tell(**dict(SANDBOX, processes_peak=445, measured=0))) as s:
+        text, _, m = bash(s, 1, "echo x")
+        need(text == "[Exit code: 0]\nx\n" and "pids_limit_hit" not in m, text)
+        text, _, m = bash(s, 2, "echo bash: fork: retry: Resource temporarily unavailable")
+        need("probably refused" in text and m["pids_limit_hit"] is True, text)
+        text, _, m = bash(s, 3, "echo x; exit 1")
+        need("probably refused, since it was seen with about 445: there may be 448 at once" in text and m["pids_limit_hit"] is True, text)
+
+
 def flood():
     with Server() as s:
         s.send(call(1, "run_bash", command="head -c 200000000 /dev/zero | tr '\\0' x", timeout=60))
@@ -785,7 +886,7 @@ def log_lines():
 
 def bad_options():
     for options, part in [(["--nonsense"], "nonsense"), (["--command-timeout", "x"], "command-timeout"), (["--root", "rel"], "rel"),
-                          (["--log-level", "loud"], "loud"), (["word"], "word"), (["--init-fd", "3", "--max-read-bytes"], "max-read-bytes")]:
+                          (["--log-level", "loud"], "loud"), (["--limits", "some"], "some"), (["--open-files", "0"], "open-files"), (["word"], "word"), (["--init-fd", "3", "--max-read-bytes"], "max-read-bytes")]:
         p = subprocess.run([FAKEINIT, SERVER, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=10)
         need(p.returncode == 125 and part in p.stderr.decode() and p.stdout == b"", "%r: %d %r" % (options, p.returncode, p.stderr))
     p = subprocess.run([FAKEINIT, SERVER, "--root", "/nonexistent"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=10)
@@ -795,7 +896,8 @@ def bad_options():
     need(p.returncode == 0 and p.stderr == b"", "the environment is looked at: %r" % p.stderr)
 
 
-TESTS = [raw_ids, versions, stateless_members, tool_list, structured, argument_errors, run_bash_basics, denials, flood, log_notifications, batches,
+TESTS = [raw_ids, versions, stateless_members, tool_list, structured, argument_errors, run_bash_basics, denials, metrics, limit_arguments,
+         killed_for_memory, limits_felt, flood, log_notifications, batches,
          cancellation, id_in_flight, concurrency, progress, one_byte_writes, sizes, many_small_lines, garbage_is_rate_limited,
          slow_reader, never_reads, end_at_once, end_after_initialize, end_answers_short_requests, end_kills_long_requests,
          end_by_signal, output_closed, init_gone, sockets_as_streams, files_as_streams, flags_stay, full_stderr, log_lines, bad_options]

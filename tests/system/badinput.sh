@@ -113,6 +113,22 @@ done
 for value in -2 abc "" 5000000 1.5 +3; do
 	run_refused "--pids-limit '.*' is not a number" "--pids-limit '$value'" --pids-limit="$value"
 done
+for value in 1x -2 "" 1.5g unlimited 99999999999999999999g; do
+	run_refused "--memory-swap '$value' is not a size" "--memory-swap '$value'" --memory-swap="$value"
+done
+for value in 1 -1 262145 abc "" 1.5; do
+	run_refused "--cpu-shares '$value' is not a number from 2 to 262144" "--cpu-shares '$value'" --cpu-shares="$value"
+done
+for value in 1x -1 "" 5mm; do
+	run_refused "--command-memory '$value' is not a size" "--command-memory '$value'" --command-memory="$value"
+done
+run_refused "--command-memory '1m' is too little" "--command-memory 1m" --command-memory 1m
+run_refused "--command-cpus '0' is not a number" "--command-cpus 0" --command-cpus 0
+run_refused "--command-pids-limit '-2' is not a number" "--command-pids-limit -2" --command-pids-limit=-2
+for value in "" x ./x ../x cgroupfs Auto 'auto ' $'/sys\n' $'/\e[31m' "/$(printf '%05000d' 1)"; do
+	run_refused "--cgroup '.*' is not possible: write auto, systemd, none, or" "--cgroup $(printf %q "${value:0:20}")" --cgroup="$value"
+done
+run_refused "option '--cgroup-parent' is not needed.*--cgroup " "--cgroup-parent" --cgroup-parent /x
 for value in nofile nofile= nofile=a nofile=5:3 nofile=1:2:3 foo=1 =5 nofile=-2; do
 	run_refused "--ulimit '$value'" "--ulimit '$value'" --ulimit "$value"
 done

@@ -265,13 +265,13 @@ completed() {
 }
 {
 	[ "$(completed doc)" = doctor ] || echo "cloche doc<TAB> gives '$(completed doc)'"
-	[ "$(completed mcp --mem)" = --memory ] || echo "cloche mcp --mem<TAB> gives '$(completed mcp --mem)'"
+	[ "$(completed mcp --struct)" = --structured-output ] || echo "cloche mcp --struct<TAB> gives '$(completed mcp --struct)'"
 	[ "$(completed profile s)" = show ] || echo "cloche profile s<TAB> gives '$(completed profile s)'"
 	for before in "mcp --profile" "profile show" "explain --memory 1g --profile"; do
 		# shellcheck disable=SC2086 # words
 		[ "$(completed $before str)" = strict ] || echo "cloche $before str<TAB> gives '$(completed $before str)'"
 	done
-	[ "$(completed explain --mem)" = --memory ] || echo "cloche explain --mem<TAB> gives '$(completed explain --mem)'"
+	[ "$(completed explain --allow-h)" = --allow-home ] || echo "cloche explain --allow-h<TAB> gives '$(completed explain --allow-h)'"
 	[ -z "$(completed mcp ./x)" ] || echo "cloche mcp ./x<TAB> gives '$(completed mcp ./x)' instead of leaving it to file names"
 } >"$scratch/wrong" 2>&1
 verdict "completion in bash knows commands and options" "$scratch/wrong"

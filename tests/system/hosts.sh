@@ -188,7 +188,7 @@ if [ "$ST" = 0 ]; then
 	box "$CLOCHE" run -- true
 	one_sentence 125 "cannot mount proc on '/proc'.*hides parts of /proc.*unmask=ALL.*--allow-weaker=proc" "and a run is refused, as doctor said"
 	box "$CLOCHE" doctor --allow-weaker=proc
-	doctor_says 2 "weaker +/proc of its own .*command lines.*active +sandbox .*weaker +resource limits .*for each process" \
+	doctor_says 2 "weaker +/proc of its own .*command lines.*active +sandbox .*weaker +limits .*for each process" \
 		"what would hold when less is accepted"
 	box "$CLOCHE" run --allow-weaker=proc -- sh -c 'id -u; grep -c "^proc /proc proc ro,nosuid,nodev,noexec" /proc/mounts; ulimit -d; grep CapEff /proc/self/status'
 	is "$ST,$OUT" "0,1000"$'\n'"1"$'\n'"4194304"$'\n'"CapEff:"$'\t'"0000000000000000" "and it does hold"

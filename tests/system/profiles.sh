@@ -123,7 +123,7 @@ ok "$([ ! -s "$T/wrong" ]; echo $?)" "strict: the server's tools see the same" "
 
 cd "$WS" || exit 1
 cloche run --profile interpreter "${MARKED[@]}" -- sh -c 'pwd; ls -A; echo x >made; cat made; nproc; df -k --output=size . /tmp ~ | tail -n 3 | tr -d " "'
-is "$ST,$OUT" "0,/workspace"$'\n'"x"$'\n'"1"$'\n'"262144"$'\n'"131072"$'\n'"131072" "interpreter: an empty workspace, one CPU, small folders"
+is "$ST,$OUT" "0,/workspace"$'\n'"x"$'\n'"1"$'\n'"262144"$'\n'"65536"$'\n'"65536" "interpreter: an empty workspace, one CPU, small folders"
 [ ! -e "$WS/made" ]
 ok $? "interpreter: nothing reaches the current folder"
 cloche run --profile interpreter -- dd if=/dev/zero of=big bs=1M count=300
@@ -197,6 +197,12 @@ wrong "cpus: must be a string or a number, not true" '{"cpus": true}'
 wrong "member 'memory': --memory '1' is too little" '{"memory": 1}'
 wrong "member 'cpus'.*0.0001" '{"cpus": 0.0001}'
 wrong "member 'user'" '{"user": "0:0"}'
+wrong "member 'memory-swap'" '{"memory-swap": "many"}'
+wrong "member 'command-cpus'" '{"command-cpus": 0}'
+wrong "member 'command-pids-limit'" '{"command-pids-limit": -2}'
+wrong "member 'cpu-shares'" '{"cpu-shares": 1}'
+wrong "require-limits: must be true or false" '{"require-limits": "yes"}'
+wrong "cgroup: unknown member" '{"cgroup": "none"}'
 wrong "member 'ulimit'.*unknown limit" '{"ulimit": {"nofiles": 3}}'
 wrong "member 'tmpfs'.*'/proc'" '{"tmpfs": {"/proc": ""}}'
 wrong "member 'network'.*host" '{"network": "host"}'
@@ -212,6 +218,19 @@ wrong "NUL" '{"hostname": "a\u0000b"}'
 wrong "not UTF-8" $'{"hostname": "\xff"}'
 wrong "" ''
 wrong "is an object" '[]'
+
+# Limits that contradict each other, or what holds without the profile: who said each is told.
+while IFS='|' read -r text regex; do
+	profile contradiction "$text"
+	refused "$regex" "contradiction: $text" run --profile "$P" --workspace "$WS" -- true
+	cloche profile check "$P"
+	one_sentence 1 "$regex" "profile check says the same"
+done <<'END'
+{"memory": "2g", "memory-swap": "1g"}|--memory-swap 1g \(by: profile .*/contradiction.json\) is less than --memory 2g \(by: profile
+{"command-memory": "8g"}|--command-memory 8g \(by: profile .*\) is more than --memory 4g \(by: default\)
+{"cpus": 1, "command-cpus": 1.5}|--command-cpus 1.5 \(by: profile .*\) is more than --cpus 1 \(by: profile
+END
+gives "done" "a flag resolves it" --profile "$P" --cpus 2 -- echo "done"
 
 # hostile MESSAGE NAME: the file $P, whatever it is, is refused within seconds.
 hostile() {
@@ -271,6 +290,13 @@ narrows '{"memory": "1g"}'
 narrows '{"memory": "8g"}' --memory 0
 narrows '{"memory": "8g"}' --memory 8g
 narrows '{"cpus": 1, "pids-limit": 100, "shm-size": "1m", "network": "none", "allow-debug": false}'
+narrows '{"memory": "1g", "memory-swap": "1g"}'
+narrows '{"memory-swap": "1g", "memory": "1g"}'
+narrows '{"memory-swap": "5g"}' --memory-swap 6g
+narrows '{"command-memory": "1g", "command-cpus": 1, "command-pids-limit": 10, "cpu-shares": 2}'
+narrows '{"require-limits": false}'
+narrows '{"memory": "256m", "tmpfs": {"/tmp": "size=512m"}}'
+narrows '{"tmpfs": {"/tmp": "size=512m"}, "memory": "256m"}'
 narrows '{"tmpfs": {"/tmp": "noexec,size=1m", "/home/agent": "size=1m"}}'
 narrows '{"ulimit": {"nofile": "64:64", "cpu": 100}}'
 narrows '{"workspace-mode": "ro"}'
@@ -281,6 +307,19 @@ widens memory '{"memory": 0}'
 widens memory '{"memory": "2g"}' --memory 1g
 widens memory '{"memory": "3g"}' --profile strict
 widens cpus '{"cpus": 2}' --cpus 1
+widens memory-swap '{"memory-swap": "5g"}'
+widens memory-swap '{"memory-swap": -1}'
+widens memory-swap '{"memory": "1g", "memory-swap": "2g"}'
+widens memory-swap '{"memory-swap": "7g"}' --memory-swap 6g
+widens command-memory '{"command-memory": "2g"}' --command-memory 1g
+widens command-memory '{"command-memory": 0}' --command-memory 1g
+widens command-cpus '{"command-cpus": 2}' --command-cpus 1
+widens command-pids-limit '{"command-pids-limit": -1}' --command-pids-limit 10
+widens cpu-shares '{"cpu-shares": 2048}'
+widens tmpfs '{"tmpfs": {"/tmp": "size=1g"}}' --memory 512m
+widens shm-size '{"shm-size": "256m"}' --memory 512m
+widens tmpfs '{"tmpfs": {"/workspace/build": "size=8g"}}' --profile strict
+widens tmpfs '{"tmpfs": {"/data": ""}}' -v /usr/share:/data:ro
 widens pids-limit '{"pids-limit": -1}'
 widens pids-limit '{"pids-limit": 513}'
 widens shm-size '{"shm-size": "1g"}'
@@ -347,15 +386,17 @@ is "$(find "$WS" | sort)" "$before" "nothing was made"
 cloche explain --profile strict --memory 3g --tmpfs /more "$WS"
 like "$OUT" "memory +3g .*\[command line\]" "a flag's value"
 like "$OUT" "pids-limit +128 .*\[profile strict\]" "a profile's value"
-like "$OUT" "/tmp, 512m, nothing can be executed +\[profile strict\]" "a profile's folder"
+like "$OUT" "/tmp, 256m, nothing can be executed +\[profile strict\]" "a profile's folder"
 like "$OUT" "/more, 64m +\[command line\]" "a flag's folder"
-like "$OUT" "/home/agent, 1g +\[default\]" "a default"
+like "$OUT" "/dev/shm, 192m +\[default\]" "a default, which follows the memory"
 like "$OUT" "/workspace = .*entries as they are at the start" "the workspace by entry"
 is "$(find "$WS" | sort)" "$before" "nothing was made"
 cloche explain "$T/none"
 is "$ST" 1 "a workspace that does not exist: status 1"
 like "$OUT" "would not start: the workspace '$T/none' does not exist" "why"
 like "$OUT" "memory +4g" "and the rest all the same"
+cloche explain "$WS"
+like "$OUT" "/home/agent, 1g +\[default\]" "a default"
 cloche explain --plan "$T/none"
 one_sentence 125 "does not exist" "--plan of it is an error"
 cloche explain --plan "$WS"
@@ -402,7 +443,8 @@ print("\n".join(wrong))
 sys.exit(bool(wrong))
 END
 }
-for options in "" "--profile strict" "--profile airgap --tmpfs /a:noexec,size=1m" "--workspace-mode ro -v /usr/share:/b" "--shm-size 1m -v /usr/share:/b:ro"; do
+for options in "" "--profile strict" "--profile airgap --tmpfs /a:noexec,size=1m" "--workspace-mode ro -v /usr/share:/b" "--shm-size 1m -v /usr/share:/b:ro" \
+	"--memory 512m" "--profile interpreter --workspace-mode ro" "--memory 10000001 --tmpfs /tmp:size=1g"; do
 	# shellcheck disable=SC2086 # words
 	wrong=$(claims $options)
 	ok $? "explain and a sandbox agree: ${options:-no options}" "$wrong"
@@ -474,13 +516,19 @@ def fits(s, v):
 # Values for each member, some right and some wrong; what the schema cannot know (units in strings, say) is left out.
 values = {
     "allow-debug": [True, False, "true", 1, None],
+    "command-cpus": [1, 0.5, 0, -1, 4097, True, None],
+    "command-memory": [0, 6291456, "1g", -1, True, [], None],
+    "command-pids-limit": [-1, 0, 1, 448, -2, 4194305, True, None],
+    "cpu-shares": [0, 2, 1024, 262144, "1024", -1, 262145, True, [], None],
     "cpus": [1, 0.5, 0.01, 4096, 0, -1, 4097, True, [], None],
     "env": [{}, {"A": "b"}, {"A": ""}, {"_a1": 1}, {"A-B": "x"}, {"1A": "x"}, {"A=": "x"}, {"": "x"}, {"A": None}, {"A": []}, [], "A=b"],
     "hostname": ["a", "a.b-1", "x" * 63, "x" * 64, "", "-a", "a_b", "a b", 1, None],
     "memory": [0, 6291456, 1 << 40, "4g", "512m", -1, True, [], {}, None],
+    "memory-swap": [-1, 0, 4294967296, "6g", -2, True, {}, None],
     "network": ["none", "host", "", 1, None],
     "pids-limit": [-1, 0, 1, 4194304, -2, 4194305, True, None],
     "protect": [[], ["a"], ["a", "b/c"], [""], [1], "a", {}, None],
+    "require-limits": [False, True, "true", 1, None],
     "security-opt": [[], ["seccomp=default"], ["no-new-privileges"], ["seccomp=unconfined"], ["seccomp=./x"], ["x"], [1], "x", None],
     "shm-size": [4096, "64m", 4095, True, None],
     "tmpfs": [{}, {"/a": ""}, {"/a": "size=1m"}, {"a": ""}, {"": ""}, {"/a:size=1m": ""}, {"/a": None}, [], "/a"],

@@ -119,7 +119,7 @@ is "$ST,$OUT" "0,b"$'\n'"/workspace" "a whole Docker command line"
 cloche run -i --rm -v "$WS:/workspace" -- sh -c 'ls'
 like "$OUT" "plain" "a volume at /workspace is the workspace"
 inside --memory 64m -- sh -c 'exec 3>/tmp/late; dd if=/dev/zero of=/dev/null bs=400M count=1000; echo late >&3'
-[ "$ST" = 137 ] && [[ $ERR =~ "was killed for its memory: it used "[0-9]+" MiB of 64 MiB" ]]
+[ "$ST" = 137 ] && [[ $ERR =~ "was killed: used "(about )?[0-9]+" MiB of 64 MiB of memory, the limit of this sandbox. " ]] && [[ $ERR == *"--memory"* ]]
 ok $? "--memory holds: what uses 400 MB is killed under 64m" "$ST $ERR"
 inside -m 512m -- dd if=/dev/zero of=/dev/null bs=200M count=1
 is "$ST" 0 "and can under 512m"
@@ -131,6 +131,14 @@ gives "$all" "without --cpus all CPUs" -- nproc
 inside --pids-limit 20 -- sh -c 'i=0; while [ $i -lt 60 ]; do sleep 3 & i=$((i+1)); done; wait'
 [ "$ST" != 0 ] && [[ $ERR =~ fork ]]
 ok $? "--pids-limit 20 refuses sixty processes" "$ST $ERR"
+# Where nobody counts refusals, they must be there for as long as init takes to look.
+inside --pids-limit 20 -- sh -c 'sleep 1 & s=$!; (i=0; while [ $i -lt 60 ]; do sleep 3 & i=$((i+1)); done); wait $s; exit 3'
+[ "$ST" = 3 ] && [[ $ERR =~ "cloche: limit of the sandbox: "(a new process or thread was refused|new processes or threads were (refused|probably)) ]] &&
+	[[ $ERR == *"allow more with --pids-limit"* ]]
+ok $? "and says so when the command failed" "$ST $ERR"
+inside --pids-limit 20 -- sh -c 'sleep 1 & s=$!; (i=0; while [ $i -lt 60 ]; do sleep 3 & i=$((i+1)); done); wait $s; exit 0'
+[ "$ST" = 0 ] && [[ $ERR != *"limit of the sandbox"* ]]
+ok $? "and not when it did not mind" "$ST $ERR"
 inside --pids-limit 200 -- sh -c 'i=0; while [ $i -lt 60 ]; do sleep 0.1 & i=$((i+1)); done; wait; echo fine'
 is "$ST,$OUT" "0,fine" "--pids-limit 200 allows them"
 if in_usr bash; then
@@ -242,8 +250,6 @@ detach -d
 detach --detach
 restart --restart always
 entrypoint --entrypoint sh
-memory-swap --memory-swap 1g
-cpu-shares --cpu-shares 5
 cpuset-cpus --cpuset-cpus 0
 volumes-from --volumes-from x
 platform --platform linux/arm64
@@ -275,6 +281,6 @@ done
 cloche doctor
 like "$ST,$OUT" "^0,.*active +user namespace.*active +sandbox " "doctor finds everything that is required"
 cloche doctor --json
-like "$OUT" '^\{"version":"[^"]+","worst":"active","usable":true,"layers":\[.*\]\}$' "doctor --json"
+like "$OUT" '^\{"version":"[^"]+","worst":"active","usable":true,"layers":\[.*\],"limits":\{.*\}\}$' "doctor --json"
 gone "nothing is left"
 finish

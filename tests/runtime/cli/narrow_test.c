@@ -51,6 +51,14 @@ static const struct rule {
 } rules[] = {
 	{ "memory", { { NULL, "4g" }, { NULL, "6m" }, { "1g", "1g" }, { "0", "1t" }, { "0", "0" } },
 	  { { NULL, "0" }, { NULL, "5g" }, { "1g", "1073741825" }, { "6m", "0" } } },
+	{ "memory-swap", { { NULL, "0" }, { NULL, "4g" }, { "6g", "5g" }, { "6g", "6g" }, { "-1", "-1" }, { "-1", "100g" }, { "6g", "0" } },
+	  { { NULL, "5g" }, { NULL, "3g" }, { NULL, "-1" }, { "6g", "7g" }, { "6g", "-1" }, { "4g", "5g" } } },
+	{ "cpu-shares", { { NULL, "1024" }, { NULL, "0" }, { NULL, "2" }, { "2048", "2048" }, { "2048", "0" } },
+	  { { NULL, "1025" }, { "512", "0" }, { "512", "513" } } },
+	{ "command-memory", { { NULL, "1g" }, { NULL, "0" }, { "1g", "1g" }, { "1g", "6m" } }, { { "1g", "0" }, { "1g", "2g" } } },
+	{ "command-cpus", { { NULL, "2" }, { "2", "0.5" } }, { { "0.5", "0.501" }, { "1", "4096" } } },
+	{ "command-pids-limit", { { NULL, "5" }, { NULL, "-1" }, { "5", "5" } }, { { "5", "6" }, { "5", "-1" }, { "5", "0" } } },
+	{ "require-limits", { { NULL, "true" }, { NULL, "false" }, { "true", "true" } }, { { "true", "false" } } },
 	{ "cpus", { { NULL, "4096" }, { "2", "2" }, { "2", "0.5" } }, { { "1", "1.001" }, { "0.5", "4096" } } },
 	{ "pids-limit", { { NULL, "512" }, { NULL, "1" }, { "-1", "4194304" } }, { { NULL, "513" }, { NULL, "-1" }, { "1", "0" } } },
 	{ "shm-size", { { NULL, "256m" }, { NULL, "4k" } }, { { NULL, "257m" }, { "4k", "8k" } } },
@@ -66,6 +74,57 @@ static const struct rule {
 	{ "protect", { { NULL, "a" }, { "a", "b/c" } }, { { NULL, NULL } } },
 	{ "allow-debug", { { NULL, "false" }, { "true", "false" }, { "true", "true" } }, { { NULL, "true" }, { "false", "true" } } },
 };
+
+/* The sizes of folders follow the memory limit: what is compared is what would be there, not what was written. */
+START_TEST(test_sizes_are_those_that_would_be_there)
+{
+	options_done(&options);
+	options_init(&options);
+	say("--memory=512m");
+	struct spec before = options.spec;
+	say("--tmpfs=/tmp:size=1g");
+	ck_assert_int_eq(narrow_check("tmpfs", &before, &options.spec, &err), -EPERM);
+	say("--tmpfs=/tmp:size=128m");
+	ck_assert_int_eq(narrow_check("tmpfs", &before, &options.spec, &err), 0);
+	say("--shm-size=256m");
+	ck_assert_int_eq(narrow_check("shm-size", &before, &options.spec, &err), -EPERM);
+	say("--shm-size=32m");
+	ck_assert_int_eq(narrow_check("shm-size", &before, &options.spec, &err), 0);
+	/* Less memory and a folder that is larger than it would have been then, but smaller than without the profile. */
+	say("--memory=256m");
+	ck_assert_int_eq(narrow_check("memory", &before, &options.spec, &err), 0);
+	ck_assert_int_eq(narrow_check("tmpfs", &before, &options.spec, &err), 0);
+	options_done(&options);
+}
+END_TEST
+
+/* A folder in memory, or a volume, that the user gave is not replaced by another at its place. */
+START_TEST(test_mounts_stay_what_they_are)
+{
+	static const struct {
+		const char *line;
+		int wanted;
+	} cases[] = {
+		{ "--tmpfs=/tmp:size=4k", 0 },
+		{ "--tmpfs=/more:size=2m", -EPERM },
+		{ "--tmpfs=/more:size=4k", -EPERM }, /* nobody needs it, and it would have to be compared */
+		{ "--tmpfs=/data:size=4k", -EPERM },
+		{ "--tmpfs=/new:size=4k", -EPERM },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		options_done(&options);
+		options_init(&options);
+		say("--volume=/usr/share:/data:ro");
+		say("--tmpfs=/more:size=1m");
+		spec_settle_mounts(&options.spec);
+		struct spec before = options.spec;
+		say(cases[i].line);
+		ck_assert_msg(narrow_check("tmpfs", &before, &options.spec, &err) == cases[i].wanted, "%s", cases[i].line);
+	}
+	options_done(&options);
+}
+END_TEST
 
 static const struct rule *rule_of(const char *name)
 {
@@ -110,4 +169,5 @@ START_TEST(test_every_other_option_is_refused)
 }
 END_TEST
 
-UNIT_MAIN("runtime/cli/narrow", test_less_passes_more_does_not, test_every_other_option_is_refused)
+UNIT_MAIN("runtime/cli/narrow", test_less_passes_more_does_not, test_sizes_are_those_that_would_be_there, test_mounts_stay_what_they_are,
+	  test_every_other_option_is_refused)

@@ -212,6 +212,13 @@ static const struct values {
 	{ "init", ALWAYS_ROW },
 	{ "memory", { "0", "6m", "512m", "4g", "1T", "6291456", "6291456b" },
 	  { "", "1", "6291455", "5m", "x", "-1", "1.5g", "4gg", " 4g", "16777216t", "9223372036854775808" } },
+	{ "memory-swap", { "-1", "0", "1", "6g", "9223372036854775807" }, { "", "-2", "x", "1.5g", "9223372036854775808", "unlimited" } },
+	{ "command-memory", { "0", "6m", "1g" }, { "", "1", "5m", "-1", "x" } },
+	{ "command-cpus", { "0.01", "2" }, { "", "0", "0.009", "-1", "x", "4096.001" } },
+	{ "command-pids-limit", { "-1", "0", "1", "4194304" }, { "", "-2", "4194305", "x" } },
+	{ "cpu-shares", { "0", "2", "1024", "262144" }, { "", "1", "262145", "-1", "x", "1.5", "02" } },
+	{ "cgroup", { "auto", "systemd", "none", "/sys/fs/cgroup/x", "/" }, { "", "x", "./x", "Auto", "none ", "/a\n", "/\x1b[m", "cgroupfs" } },
+	{ "require-limits", SWITCH_ROW },
 	{ "cpus", { "0.01", "0.5", "2", "1.25", "4096", ".5" }, { "", "0", "0.009", "-1", "x", "4096.001", "1.2345", "1e3", "0.0" } },
 	{ "pids-limit", { "-1", "0", "1", "512", "4194304" }, { "", "-2", "4194305", "x", "1.5", "01", "+1" } },
 	{ "ulimit",
@@ -325,6 +332,19 @@ START_TEST(test_what_is_set)
 	ck_assert_uint_eq(after("--cpus 1.25")->spec.cpu_milli, 1250);
 	ck_assert_uint_eq(after("--pids-limit 7")->spec.pids, 7);
 	ck_assert_uint_eq(after("--pids-limit -1")->spec.pids, 0);
+	ck_assert_uint_eq(after("--memory-swap 7g")->spec.memory_swap, UINT64_C(7) << 30);
+	ck_assert_uint_eq(after("--memory-swap -1")->spec.memory_swap, UINT64_MAX);
+	ck_assert_uint_eq(after("--memory-swap 7g --memory-swap 0")->spec.memory_swap, 0);
+	ck_assert_uint_eq(after("--cpu-shares 2048")->spec.cpu_shares, 2048);
+	const struct spec_command_limits *command = &after("--command-memory 1g --command-cpus .5 --command-pids-limit 9")->spec.command;
+	ck_assert(command->memory == 1 << 30 && command->cpu_milli == 500 && command->pids == 9);
+	ck_assert(options.spec.cpu_milli == 0 && options.spec.memory == UINT64_C(4) << 30 && options.spec.pids == 512);
+	ck_assert_int_eq(after("--rm")->spec.cgroup, SPEC_CGROUP_AUTO);
+	ck_assert_int_eq(after("--cgroup none")->spec.cgroup, SPEC_CGROUP_NONE);
+	ck_assert_str_eq(after("--cgroup=/a/b")->spec.cgroup_path, "/a/b");
+	ck_assert_int_eq(options.spec.cgroup, SPEC_CGROUP_PATH);
+	ck_assert(after("--cgroup=/a/b --cgroup=systemd")->spec.cgroup == SPEC_CGROUP_SYSTEMD && !options.spec.cgroup_path);
+	ck_assert(after("--require-limits")->spec.require_limits && !after("--require-limits=false")->spec.require_limits);
 	ck_assert(after("-u 5")->spec.uid == 5 && options.spec.gid == 5);
 	ck_assert(after("-u 5:6")->spec.uid == 5 && options.spec.gid == 6);
 	ck_assert_uint_eq(after("--shm-size 8k")->spec.shm_size, 8192);

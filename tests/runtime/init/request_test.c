@@ -32,7 +32,8 @@ static void message_done(struct message *m)
 static struct message message_of(uint32_t argc, uint32_t envc, const char *strings, size_t size)
 {
 	struct initmsg_spawn head = {
-		.head = { INITMSG_SPAWN, 5 }, .argc = argc, .envc = envc, .strings_size = (uint32_t) size };
+		.head = { INITMSG_SPAWN, 5 }, .argc = argc, .envc = envc, .strings_size = (uint32_t) size,
+		.limits = { .memory = 1 << 20, .cpu_milli = 500, .pids = 6 } };
 	struct message m = { .bytes = malloc(sizeof(head) + size), .len = sizeof(head) + size };
 
 	ck_assert_ptr_nonnull(m.bytes);
@@ -59,6 +60,9 @@ START_TEST(test_exact_fit)
 
 	ck_assert_int_eq(parse(&m, env), 0);
 	ck_assert_uint_eq(req.id, 5);
+	ck_assert_uint_eq(req.limits.memory, 1 << 20);
+	ck_assert_uint_eq(req.limits.cpu_milli, 500);
+	ck_assert_uint_eq(req.limits.pids, 6);
 	ck_assert_str_eq(req.cwd, "/workspace");
 	ck_assert_str_eq(req.argv[0], "sh");
 	ck_assert_str_eq(req.argv[1], "-c");

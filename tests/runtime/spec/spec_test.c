@@ -31,6 +31,39 @@ START_TEST(test_defaults)
 }
 END_TEST
 
+#define MIB ((uint64_t) 1 << 20)
+#define GIB ((uint64_t) 1 << 30)
+
+/* With the memory limit, the folders in memory get smaller, unless their size was said; nothing grows above the usual. */
+START_TEST(test_sizes)
+{
+	static const struct {
+		uint64_t memory, folder, shm;
+	} rows[] = {
+		{ 0, GIB, 256 * MIB },	      { 6 * MIB, 1536 << 10, 384 << 10 }, { 64 * MIB, 16 * MIB, 4 * MIB },
+		{ GIB, 256 * MIB, 64 * MIB }, { 4 * GIB, GIB, 256 * MIB },	  { 64 * GIB, GIB, 256 * MIB },
+		{ 10000001, 2498560, 622592 }, /* whole pages, and never more than the part */
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		for (unsigned int sized = 0; sized < 16; sized++) {
+			_cleanup_spec_ struct spec spec;
+			spec_init(&spec);
+			spec.memory = rows[i].memory;
+			spec.sized = sized;
+			for (int times = 0; times < 2; times++) {
+				spec_settle_sizes(&spec);
+				ck_assert_uint_eq(spec.tmp_size, sized & SPEC_FOLDER_TMP ? GIB : rows[i].folder);
+				ck_assert_uint_eq(spec.home_size, sized & SPEC_FOLDER_HOME ? GIB : rows[i].folder);
+				ck_assert_uint_eq(spec.workspace_size, sized & SPEC_FOLDER_WORKSPACE ? GIB : rows[i].folder);
+				ck_assert_uint_eq(spec.shm_size, sized & SPEC_FOLDER_SHM ? 256 * MIB : rows[i].shm);
+			}
+			ck_assert(spec.memory == 0 || sized || 3 * spec.tmp_size + spec.shm_size <= spec.memory - spec.memory / 8);
+		}
+	}
+}
+END_TEST
+
 START_TEST(test_owned_memory)
 {
 	struct spec spec;
@@ -193,5 +226,6 @@ START_TEST(test_target_length)
 }
 END_TEST
 
-UNIT_MAIN("runtime/spec/spec", test_defaults, test_owned_memory, test_mounts, test_settled_mounts, test_limit_names, test_env, test_env_is_capped, test_targets,
+UNIT_MAIN("runtime/spec/spec", test_defaults, test_sizes, test_owned_memory, test_mounts, test_settled_mounts, test_limit_names, test_env,
+	  test_env_is_capped, test_targets,
 	  test_target_length)

@@ -1,0 +1,173 @@
+/*
+ * Shares of the CPUs that init holds commands to: real children that compute, measured by their own CPU clocks against the time that
+ * passed. A loaded machine gives them less; so what is tested is that they never get more, and that they get going again.
+ */
+#include "runtime/init/throttle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/fd.h"
+#include "tests/harness/unit.h"
+
+enum { LITTLE = 20 /* thousandths of a CPU: what a busy machine gives, too */, SECONDS = 2, PATIENCE_MS = 20000 };
+
+/* A command: a root, as a shim, with children that compute. */
+static pid_t command(int burners)
+{
+	pid_t root = fork();
+
+	ck_assert_int_ge(root, 0);
+	if (root != 0)
+		return root;
+	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < burners; i++)
+		if (fork() == 0) {
+			(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				;
+		}
+	for (;;)
+		(void) pause();
+}
+
+static struct throttle open_throttle(uint64_t cpu_milli)
+{
+	struct throttle t;
+
+	throttle_open(&t, open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC), cpu_milli);
+	ck_assert_int_ge(t.proc_fd, 0);
+	return t;
+}
+
+/* Ticks until this command was held. */
+static void run_until_held(struct throttle *t, struct throttle_command *commands, size_t count, const struct throttle_command *c)
+{
+	int64_t end = clock_now_ms() + PATIENCE_MS;
+
+	while (c->held_us == 0 && clock_now_ms() < end)
+		(void) poll(NULL, 0, throttle_tick(t, commands, count));
+	ck_assert_uint_gt(c->held_us, 0);
+}
+
+/* Ticks for @ms milliseconds. */
+static void run(struct throttle *t, struct throttle_command *commands, size_t count, int64_t ms)
+{
+	int64_t end = clock_now_ms() + ms;
+
+	while (clock_now_ms() < end) {
+		int pause_ms = throttle_tick(t, commands, count);
+		ck_assert_int_ge(pause_ms, 0);
+		(void) poll(NULL, 0, pause_ms);
+	}
+}
+
+static char state_of(pid_t pid)
+{
+	char path[64], text[512];
+
+	(void) snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
+	ck_assert_int_gt(fd_read_text(AT_FDCWD, path, text, sizeof(text)), 0);
+	return strrchr(text, ')')[2];
+}
+
+START_TEST(who_computes_gets_no_more_than_the_share)
+{
+	struct throttle t = open_throttle(LITTLE);
+	struct throttle_command c;
+
+	throttle_begin(&t, &c, command(2), 0);
+	struct timespec start = clock_now();
+	run_until_held(&t, &c, 1, &c);
+	run(&t, &c, 1, SECONDS * 1000);
+	uint64_t passed_us = clock_us_since(&start);
+	/* What is used until the first tick, and between two of a busy machine, is paid back in the end. */
+	ck_assert_uint_le(c.used_ns / 1000, passed_us * LITTLE / 1000 + 200000 * t.cpus);
+	ck_assert_uint_gt(c.used_ns, 0);
+}
+END_TEST
+
+START_TEST(what_is_within_its_share_is_left_alone)
+{
+	struct throttle t = open_throttle(500);
+	struct throttle_command c;
+
+	throttle_begin(&t, &c, command(0), 0);
+	run(&t, &c, 1, 300);
+	ck_assert_uint_eq(c.held_us, 0);
+}
+END_TEST
+
+START_TEST(a_share_of_its_own_holds_one_command_only)
+{
+	struct throttle t = open_throttle(0);
+	struct throttle_command commands[2];
+
+	throttle_begin(&t, &commands[0], command(1), 0);
+	throttle_begin(&t, &commands[1], command(2), LITTLE);
+	run_until_held(&t, commands, 2, &commands[1]);
+	ck_assert_uint_eq(commands[0].held_us, 0);
+}
+END_TEST
+
+START_TEST(what_was_stopped_by_others_stays_stopped)
+{
+	struct throttle t = open_throttle(LITTLE);
+	struct throttle_command c;
+	int ready[2];
+	pid_t stopped;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid_t root = fork();
+	if (root == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pid_t child = fork();
+		if (child == 0) {
+			(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+			(void) raise(SIGSTOP);
+			for (;;)
+				;
+		}
+		if (waitpid(child, NULL, WUNTRACED) != child || write(ready[1], &child, sizeof(child)) != sizeof(child))
+			_exit(1);
+		if (fork() == 0) {
+			(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				;
+		}
+		for (;;)
+			(void) pause();
+	}
+	ck_assert_int_eq(read(ready[0], &stopped, sizeof(stopped)), sizeof(stopped));
+	throttle_begin(&t, &c, root, 0);
+	run_until_held(&t, &c, 1, &c);
+	run(&t, &c, 1, SECONDS * 1000);
+	ck_assert_int_eq(state_of(stopped), 'T');
+}
+END_TEST
+
+START_TEST(without_a_limit_or_a_command_there_is_nothing_to_do)
+{
+	struct throttle t = open_throttle(0);
+	struct throttle_command none = { 0 }, c;
+
+	ck_assert_int_eq(throttle_tick(&t, &none, 1), -1);
+	throttle_begin(&t, &c, command(0), 0);
+	ck_assert_int_eq(throttle_tick(&t, &c, 1), -1);
+	/* All CPUs that there are is no limit. */
+	throttle_open(&t, t.proc_fd, (uint64_t) t.cpus * 1000);
+	ck_assert_int_eq(throttle_tick(&t, &c, 1), -1);
+}
+END_TEST
+
+UNIT_MAIN("throttle", who_computes_gets_no_more_than_the_share, what_is_within_its_share_is_left_alone, a_share_of_its_own_holds_one_command_only,
+	  what_was_stopped_by_others_stays_stopped, without_a_limit_or_a_command_there_is_nothing_to_do)
