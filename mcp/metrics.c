@@ -37,8 +37,8 @@ static void add_figures(cJSON *metrics, const struct exec_result *res)
 	const struct initmsg_metrics *m = &res->metrics;
 
 	add_number(metrics, "wall_ms", m->wall_us / 1000);
-	add_number(metrics, "cpu_user_ms", m->cpu_user_us / 1000);
-	add_number(metrics, "cpu_system_ms", m->cpu_system_us / 1000);
+	add_known(metrics, "cpu_user_ms", m->cpu_user_us, 1000, INITMSG_UNKNOWN);
+	add_known(metrics, "cpu_system_ms", m->cpu_system_us, 1000, INITMSG_UNKNOWN);
 	add_known(metrics, "memory_peak", m->memory_peak, 1, 0);
 	add_known(metrics, "processes_peak", m->processes_peak, 1, 0);
 	add_known(metrics, "bytes_read", m->read_bytes, 1, INITMSG_UNKNOWN);

@@ -171,7 +171,7 @@ static void add_usage(struct command_report *report)
 	struct rusage used;
 
 	report->type = INITMSG_EXITED;
-	report->read_bytes = report->written_bytes = INITMSG_UNKNOWN;
+	report->cpu_user_us = report->cpu_system_us = report->read_bytes = report->written_bytes = INITMSG_UNKNOWN;
 	if (getrusage(RUSAGE_CHILDREN, &used) < 0)
 		return;
 	report->cpu_user_us = microseconds(&used.ru_utime);

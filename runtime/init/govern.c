@@ -15,6 +15,7 @@
 enum {
 	PIDS_RESERVE = 8,   /* this part of the processes is left to the next command, when one starts all it may */
 	SWEEP_PAUSE_MS = 50,
+	SWEEP_PAUSE_MAX_MS = 3200,
 	TASKS_OF_OURS = 8,  /* init, the server and its threads, a shim */
 };
 
@@ -28,6 +29,8 @@ static int open_watch(struct govern *g)
 	int r = watchdog_open(&g->watchdog, watches ? g->wishes.sandbox.memory : 0);
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < g->wishes.folder_count; i++)
+		watch_tmpfs_add(&g->watchdog.folders, g->wishes.folders[i]);
 	throttle_open(&g->throttle, g->watchdog.proc_fd, g->wishes.sandbox.cpu_milli);
 	g->watches = watches;
 	g->throttles = throttles;
@@ -200,18 +203,25 @@ static int tick_watch(struct govern *g)
 	return nearer(wait, left);
 }
 
-/* Most leaves go when their shim is reaped; here is tried again what did not. */
+/* Most leaves go when their shim is reaped; here is tried again what did not, less and less often. */
 static int tick_leaves(struct govern *g)
 {
+	int64_t now = clock_now_ms();
+
+	if (g->leaves.leaving > 0 && g->sweep_pause_ms > 0 && now >= g->next_sweep_ms) {
+		leaves_sweep(&g->leaves);
+		g->sweep_pause_ms = MIN(2 * g->sweep_pause_ms, (int64_t) SWEEP_PAUSE_MAX_MS);
+		g->next_sweep_ms = now + g->sweep_pause_ms;
+	}
 	if (g->leaves.leaving == 0) {
-		g->next_sweep_ms = 0;
+		g->sweep_pause_ms = 0;
 		return -1;
 	}
-	if (g->next_sweep_ms && clock_now_ms() >= g->next_sweep_ms)
-		leaves_sweep(&g->leaves);
-	if (g->next_sweep_ms <= clock_now_ms())
-		g->next_sweep_ms = clock_now_ms() + SWEEP_PAUSE_MS;
-	return SWEEP_PAUSE_MS;
+	if (g->sweep_pause_ms == 0) {
+		g->sweep_pause_ms = SWEEP_PAUSE_MS;
+		g->next_sweep_ms = now + SWEEP_PAUSE_MS;
+	}
+	return (int) (g->next_sweep_ms - now);
 }
 
 int govern_tick(struct govern *g)

@@ -25,6 +25,8 @@ enum { GOVERN_COMMANDS = INITMSG_COMMANDS_MAX };
 struct govern_wishes {
 	struct initmsg_limits sandbox; /* of all commands together; 0: none */
 	struct initmsg_limits command; /* of one, unless it asks for others; 0: as the sandbox */
+	const char *const *folders;    /* in memory, beside those that every sandbox has */
+	size_t folder_count;
 	bool shared_proc;              /* /proc shows processes that are not the sandbox's */
 	bool single;                   /* there is one command only, and init itself is its shim */
 };
@@ -49,6 +51,7 @@ struct govern {
 	struct watchdog_tree trees[GOVERN_COMMANDS];     /* beside commands */
 	struct throttle_command shares[GOVERN_COMMANDS]; /* the same */
 	int64_t next_look_ms, next_tick_ms, next_sweep_ms; /* on clock_now_ms() */
+	int64_t sweep_pause_ms; /* 0: no leaf is waited for */
 };
 
 /*

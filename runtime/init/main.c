@@ -1,10 +1,10 @@
 /*
  * cloche-init: PID 1 of the sandbox.
  *
- * The only process inside that holds a capability (CAP_SYS_ADMIN of the sandbox's own user namespace, worth
- * nothing on the host). It parses nothing that the agent wrote: its requests are the fixed messages of initmsg.h, from the
- * supervisor (INITMSG_CONTROL_FD) and from the MCP server. From its first line on it must not end by accident, since its end is the
- * sandbox's end; everything in it is bounded and nothing is allocated after the start.
+ * The only process inside that holds capabilities (CAP_SYS_ADMIN of the sandbox's own user namespace, and CAP_SYS_PTRACE where it has to
+ * watch over memory; worth nothing on the host). It parses nothing that the agent wrote: its requests are the fixed messages of
+ * initmsg.h, from the supervisor (INITMSG_CONTROL_FD) and from the MCP server. From its first line on it must not end by accident,
+ * since its end is the sandbox's end; everything in it is bounded and nothing is allocated after the start.
  *
  *   cloche-init OPTION… run | mcp SERVER-OPTION…       (the options: settings.c)
  *
@@ -114,7 +114,9 @@ int main(int argc, char **argv)
 	int mode = settings_read(&settings, argc, argv);
 	bool is_single = mode < argc && strcmp(argv[mode], "run") == 0;
 	struct govern_wishes wishes = {
-		.sandbox = settings.sandbox, .command = settings.command, .shared_proc = settings.shared_proc, .single = is_single };
+		.sandbox = settings.sandbox, .command = settings.command, .folders = settings.folders,
+		.folder_count = settings.folder_count, .shared_proc = settings.shared_proc, .single = is_single,
+	};
 	if ((r = govern_open(&govern, &wishes, INITMSG_CGROUP_FD)) < 0)
 		die("the watch over memory", -r);
 	/* The last thing of the start: all that comes from here on is asked for by somebody. */

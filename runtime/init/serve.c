@@ -114,7 +114,9 @@ static void start_command(struct serve *s, enum client client, size_t len, const
 	c->shim = shim;
 	/* What is reported of one that is killed before it could report. */
 	c->report = (struct command_report) {
-		.wait_status = SIGKILL, .read_bytes = INITMSG_UNKNOWN, .written_bytes = INITMSG_UNKNOWN };
+		.wait_status = SIGKILL, .cpu_user_us = INITMSG_UNKNOWN, .cpu_system_us = INITMSG_UNKNOWN,
+		.read_bytes = INITMSG_UNKNOWN, .written_bytes = INITMSG_UNKNOWN,
+	};
 }
 
 static void kill_command(struct serve *s, enum client client)

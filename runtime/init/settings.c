@@ -71,6 +71,14 @@ static int add_protected(struct settings *settings, char **args)
 	return reprotect_add(&settings->protected, args[0]);
 }
 
+static int add_folder(struct settings *settings, char **args)
+{
+	if (settings->folder_count >= ARRAY_LEN(settings->folders) || args[0][0] != '/')
+		return -EINVAL;
+	settings->folders[settings->folder_count++] = args[0];
+	return 0;
+}
+
 static int set_repository(struct settings *settings, char **args)
 {
 	settings->protected.repository = args[0];
@@ -127,6 +135,7 @@ static const struct option {
 	{ "--command-pids", 1, set_command_pids },
 	{ "--cpus", 1, set_cpus },
 	{ "--filter", 1, set_filter },
+	{ "--folder", 1, add_folder },
 	{ "--limit", 3, set_limit },
 	{ "--memory", 1, set_memory },
 	{ "--pids", 1, set_pids },

@@ -17,9 +17,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/sysx.h"
 #include "runtime/init/watch_read.h"
@@ -71,7 +71,7 @@ struct walk {
 	char table[WATCH_NAME_MAX]; /* "12" or "12/task/14" */
 	int pid_fd; /* of the process, once it was needed */
 	struct watch_process *process;
-	struct timespec start;
+	uint64_t start_us; /* in CPU time: on a busy machine others have their turn in between */
 	size_t descriptors;
 	size_t lists; /* of watches */
 	struct {
@@ -81,6 +81,14 @@ struct walk {
 	bool queues; /* see watch_files_read() */
 	bool over;   /* the budget of this process is used up */
 };
+
+static uint64_t cpu_us(void)
+{
+	struct timespec used = { 0 };
+
+	(void) clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t) used.tv_sec * 1000000 + (uint64_t) used.tv_nsec / 1000;
+}
 
 static struct seen *place(enum watch_file_kind kind, uint64_t inode)
 {
@@ -257,14 +265,14 @@ static void walk_table(struct walk *w)
 	if (hidden) {
 		(void) snprintf(path, sizeof(path), "%s/fdinfo", w->table);
 		fd = openat(w->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0 && errno == EACCES)
+		if (fd < 0 && errno == EACCES && w->process->seen > 0) /* one that has no memory any more is about to end */
 			suspect = w->process->pid;
 	}
 	list.fd = fd;
 	list.at = list.len = 0;
 	while (fd >= 0 && watch_next(&list, &number)) {
 		(hidden ? count_info : count_link)(w, fd, number);
-		w->over = ++w->descriptors % DESCRIPTORS_AT_ONCE == 0 && clock_us_since(&w->start) > PROCESS_BUDGET_US;
+		w->over = ++w->descriptors % DESCRIPTORS_AT_ONCE == 0 && cpu_us() - w->start_us > PROCESS_BUDGET_US;
 		if (w->over)
 			return;
 	}
@@ -297,7 +305,7 @@ static void walk_process(struct walk *w, struct watch_process *p)
 {
 	w->process = p;
 	w->pid_fd = -EBADF;
-	w->start = clock_now();
+	w->start_us = cpu_us();
 	w->descriptors = w->lists = 0;
 	w->over = false;
 	(void) snprintf(w->table, sizeof(w->table), "%d", (int) p->pid);
@@ -329,12 +337,46 @@ static void remember(const struct watch_table *t)
 	}
 }
 
+static uint64_t mount_of(int proc_fd, int fd)
+{
+	char path[48], text[512];
+
+	(void) snprintf(path, sizeof(path), "%d/fdinfo/%d", (int) getpid(), fd);
+	return watch_read(proc_fd, path, text, sizeof(text)) ? watch_number(text, "\nmnt_id:") : 0;
+}
+
+/* Learns on what mounts the kinds of files live that matter here, by making one of each. What fails is tried again. */
+static int learn(int proc_fd)
+{
+	int pipes[2], sockets[2];
+	struct stat st;
+
+	_cleanup_fd_ int fd = memfd_create("", MFD_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || pipe2(pipes, O_CLOEXEC) < 0)
+		return -errno;
+	_cleanup_fd_ int pipe_read = pipes[0];
+	_cleanup_fd_ int pipe_write = pipes[1];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+		return -errno;
+	_cleanup_fd_ int socket_one = sockets[0];
+	_cleanup_fd_ int socket_two = sockets[1];
+	_cleanup_fd_ int list = epoll_create1(EPOLL_CLOEXEC);
+	device = st.st_dev;
+	mounts[WATCH_MEMORY] = mount_of(proc_fd, fd);
+	mounts[WATCH_PIPE] = mount_of(proc_fd, pipe_read);
+	mounts[WATCH_SOCKET] = mount_of(proc_fd, socket_one);
+	mounts[WATCH_LIST] = mount_of(proc_fd, list);
+	return 0;
+}
+
 void watch_files_read(struct watch_table *t, int proc_fd, uint64_t budget_us, bool queues)
 {
 	struct walk w = { .proc_fd = proc_fd, .queues = queues };
-	struct timespec start = clock_now();
+	uint64_t start_us = cpu_us();
 	size_t first = 0;
 
+	if (!device)
+		IGNORE_RESULT(learn(proc_fd));
 	look++;
 	remembered = 0;
 	memory = 0;
@@ -346,10 +388,11 @@ void watch_files_read(struct watch_table *t, int proc_fd, uint64_t budget_us, bo
 	for (size_t i = 0; i < t->count; i++) {
 		struct watch_process *p = &t->rows[(first + i) % t->count];
 		next_pid = p->pid;
-		if (i > 0 && clock_us_since(&start) >= budget_us)
+		if (i > 0 && cpu_us() - start_us >= budget_us)
 			break;
 		p->files = 0;
-		walk_process(&w, p);
+		if (!p->trusted)
+			walk_process(&w, p);
 		next_pid = p->pid + 1;
 	}
 	remember(t);
@@ -380,35 +423,4 @@ dev_t watch_files_device(void)
 uint64_t watch_files_memory(void)
 {
 	return memory;
-}
-
-static uint64_t mount_of(int proc_fd, int fd)
-{
-	char path[48], text[512];
-
-	(void) snprintf(path, sizeof(path), "%d/fdinfo/%d", (int) getpid(), fd);
-	return watch_read(proc_fd, path, text, sizeof(text)) ? watch_number(text, "\nmnt_id:") : 0;
-}
-
-int watch_files_open(int proc_fd)
-{
-	int pipes[2], sockets[2];
-	struct stat st;
-
-	_cleanup_fd_ int fd = memfd_create("", MFD_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0 || pipe2(pipes, O_CLOEXEC) < 0)
-		return -errno;
-	_cleanup_fd_ int pipe_read = pipes[0];
-	_cleanup_fd_ int pipe_write = pipes[1];
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
-		return -errno;
-	_cleanup_fd_ int socket_one = sockets[0];
-	_cleanup_fd_ int socket_two = sockets[1];
-	_cleanup_fd_ int list = epoll_create1(EPOLL_CLOEXEC);
-	device = st.st_dev;
-	mounts[WATCH_MEMORY] = mount_of(proc_fd, fd);
-	mounts[WATCH_PIPE] = mount_of(proc_fd, pipe_read);
-	mounts[WATCH_SOCKET] = mount_of(proc_fd, socket_one);
-	mounts[WATCH_LIST] = mount_of(proc_fd, list);
-	return 0;
 }

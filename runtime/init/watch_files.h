@@ -15,13 +15,11 @@
 /* Open files that several descriptors may lead to, by their inode. */
 enum watch_file_kind { WATCH_MEMORY = 1, WATCH_PIPE, WATCH_SOCKET, WATCH_LIST };
 
-/* The file system on which memfds, shared anonymous memory and System V segments live; learnt by making one. 0 or -errno. */
-int watch_files_open(int proc_fd) _must_check_;
-
 /*
- * Looks at the descriptors of every process of @t, and puts into its rows what they hold. An open file that several have counts in the
- * first one. It is given up after @budget_us microseconds; then what is not reached keeps the figure of the time before, and
- * the next look begins there. With @queues it is also looked for sockets in whose queues descriptors lie.
+ * Looks at the descriptors of every process of @t but those that are @trusted, and puts into its rows what they hold. An open file that
+ * several have counts in the first one. It is given up after @budget_us microseconds of CPU time; then what is not reached
+ * keeps the figure of the time before, and the next look begins there. With @queues it is also looked for sockets in whose queues
+ * descriptors lie.
  */
 void watch_files_read(struct watch_table *t, int proc_fd, uint64_t budget_us, bool queues);
 
@@ -34,7 +32,7 @@ size_t watch_files_count(enum watch_file_kind kind);
 /* The process (0: not found) in which the last look found this open file. */
 pid_t watch_files_holder(enum watch_file_kind kind, uint64_t inode);
 
-/* The st_dev of memfds. */
+/* The st_dev of memfds, shared anonymous memory and System V segments; known after the first look. */
 dev_t watch_files_device(void);
 
 /* Bytes of all memfds that were found. */

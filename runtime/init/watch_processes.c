@@ -66,15 +66,20 @@ static void measure(int proc_fd, struct watch_process *p)
 
 	if (!read_file(proc_fd, p, "status", text))
 		return;
-	p->parent = (pid_t) watch_number(text, "\nPPid:");
 	p->tasks = (uint32_t) watch_number(text, "\nThreads:");
-	if (!strstr(text, "\nRssAnon:") && p->tasks > 1)
+	const char *rss = strstr(text, "\nRssAnon:");
+	if (!rss && p->tasks > 1) {
 		find_living_thread(proc_fd, p, text);
-	p->kernel = watch_bytes(text, "\nVmPTE:") + (uint64_t) p->tasks * BYTES_PER_TASK;
+		rss = strstr(text, "\nRssAnon:");
+	}
+	p->parent = (pid_t) watch_number(text, "\nPPid:");
 	uint64_t files = watch_number(text, "\nFDSize:"); /* room for so many */
-	p->kernel += (files - MIN(files, (uint64_t) FILES_FREE)) * BYTES_PER_FILE;
-	p->own = watch_bytes(text, "\nRssAnon:") + watch_bytes(text, "\nVmSwap:") + watch_bytes(text, "\nHugetlbPages:");
-	p->shared = watch_bytes(text, "\nRssShmem:");
+	p->kernel = (uint64_t) p->tasks * BYTES_PER_TASK + (files - MIN(files, (uint64_t) FILES_FREE)) * BYTES_PER_FILE;
+	if (!rss)
+		return;
+	p->kernel += watch_bytes(rss, "\nVmPTE:");
+	p->own = watch_bytes(rss, "\nRssAnon:") + watch_bytes(rss, "\nVmSwap:") + watch_bytes(rss, "\nHugetlbPages:");
+	p->shared = watch_bytes(rss, "\nRssShmem:");
 	p->seen = p->own + p->shared;
 }
 
@@ -118,24 +123,21 @@ void watch_processes_read(struct watch_table *t, int proc_fd, uint64_t worth)
 	forget_borrowed(t, worth);
 }
 
-void watch_processes_read_exact(struct watch_table *t, int proc_fd)
+void watch_process_read_exact(struct watch_process *p, int proc_fd)
 {
 	static char text[STATUS_MAX];
 
-	for (size_t i = 0; i < t->count; i++) {
-		struct watch_process *p = &t->rows[i];
-		if (p->own + p->shared == 0)
-			continue;
-		if (!read_file(proc_fd, p, "smaps_rollup", text)) {
-			/* One that may not be looked into keeps the quick figure; another is about to end, and has no memory any more. */
-			if (errno != EACCES && errno != EPERM && p->tasks == 1)
-				p->own = p->shared = 0;
-			continue;
-		}
-		p->own = watch_bytes(text, "\nPss_Anon:") + watch_bytes(text, "\nSwapPss:") + watch_bytes(text, "\nShared_Hugetlb:") +
-			 watch_bytes(text, "\nPrivate_Hugetlb:");
-		p->shared = watch_bytes(text, "\nPss_Shmem:");
+	if (p->own + p->shared == 0)
+		return;
+	if (!read_file(proc_fd, p, "smaps_rollup", text)) {
+		/* One that may not be looked into keeps the quick figure; another is about to end, and has no memory any more. */
+		if (errno != EACCES && errno != EPERM && p->tasks == 1)
+			p->own = p->shared = 0;
+		return;
 	}
+	p->own = watch_bytes(text, "\nPss_Anon:") + watch_bytes(text, "\nSwapPss:") + watch_bytes(text, "\nShared_Hugetlb:") +
+		 watch_bytes(text, "\nPrivate_Hugetlb:");
+	p->shared = watch_bytes(text, "\nPss_Shmem:");
 }
 
 struct watch_process *watch_process_find(const struct watch_table *t, pid_t pid)

@@ -14,6 +14,8 @@ struct watch_process {
 	pid_t pid, parent;
 	pid_t thread;   /* whose files tell of the memory: the process's own, unless its first thread has ended */
 	uint32_t tasks; /* threads */
+	int tree;        /* the caller's */
+	bool trusted;    /* the same: its open files are not looked at */
 	uint64_t kernel; /* bytes of page tables, stacks and so on */
 	uint64_t own;    /* anonymous memory, swapped out or not */
 	uint64_t shared; /* mapped shared memory */
@@ -34,8 +36,10 @@ struct watch_table {
  */
 void watch_processes_read(struct watch_table *t, int proc_fd, uint64_t worth);
 
-/* In place of that the exact figures, in which the kernel divides a page among its users: takes 10 ms for each gigabyte. */
-void watch_processes_read_exact(struct watch_table *t, int proc_fd);
+/*
+ * In place of that the exact figures of one process, in which the kernel divides a page among its users: takes 10 ms for each gigabyte.
+ */
+void watch_process_read_exact(struct watch_process *p, int proc_fd);
 
 /* NULL when there is none. */
 struct watch_process *watch_process_find(const struct watch_table *t, pid_t pid);

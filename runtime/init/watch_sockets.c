@@ -36,14 +36,15 @@ struct dump {
 
 static uint64_t send_max; /* the most that one socket may have sent and nobody received */
 
-int watch_sockets_open(void)
+/* A socket to ask the kernel with. */
+static int open_diag(void)
 {
 	int size = INT32_MAX;
 	socklen_t len = sizeof(size);
 	_cleanup_fd_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
 	_cleanup_fd_ int local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	/* The kernel takes as much of it as anybody may have. */
+	/* The kernel takes as much of the size as anybody may have. */
 	if (fd < 0 || local < 0 || setsockopt(local, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)) < 0 ||
 	    getsockopt(local, SOL_SOCKET, SO_SNDBUF, &size, &len) < 0)
 		return -errno;
@@ -178,13 +179,17 @@ static const struct protocol {
 	{ "net/sockstat6", "UDP6: inuse", AF_INET6, IPPROTO_UDP },
 };
 
-uint64_t watch_sockets_read(int diag_fd, int proc_fd, struct watch_table *t)
+uint64_t watch_sockets_read(int proc_fd, struct watch_table *t)
 {
-	struct dump d = { .diag_fd = diag_fd, .table = t };
+	static int diag_fd = -EBADF; /* kept open */
+	struct dump d = { .table = t };
 	char path[48], text[512];
 
 	if (diag_fd < 0)
+		diag_fd = open_diag();
+	if (diag_fd < 0)
 		return 0;
+	d.diag_fd = diag_fd;
 	ask_local(&d);
 	for (size_t i = 0; i < ARRAY_LEN(protocols); i++) {
 		(void) snprintf(path, sizeof(path), "%d/%s", (int) getpid(), protocols[i].file);

@@ -9,11 +9,9 @@
 #include "runtime/base/attr.h"
 #include "runtime/init/watch_processes.h"
 
-/* A socket to ask the kernel with (sock_diag(7)): descriptor or -errno. */
-int watch_sockets_open(void) _must_check_;
-
 /*
  * Adds the buffers of each socket to the process of @t that has it open, according to watch_files.h. Returns those of sockets that no
- * process has open: they are on their way from one to another, or are closed and have something left to send.
+ * process has open: they are on their way from one to another, or are closed and have something left to send. Nothing is found where the
+ * kernel cannot be asked (sock_diag(7)).
  */
-uint64_t watch_sockets_read(int diag_fd, int proc_fd, struct watch_table *t);
+uint64_t watch_sockets_read(int proc_fd, struct watch_table *t);

@@ -16,8 +16,11 @@ struct watch_tmpfs {
 	size_t count;
 };
 
-/* Finds them among the mounts of the calling process, in the procfs @proc_fd. To be called before init's filter is loaded. */
-void watch_tmpfs_open(struct watch_tmpfs *t, int proc_fd);
+/* Those that every sandbox has, where they are in memory. To be called before init's filter is loaded, like the next one. */
+void watch_tmpfs_open(struct watch_tmpfs *t);
+
+/* The folder @path besides, if it is a tmpfs that was made for the sandbox. */
+void watch_tmpfs_add(struct watch_tmpfs *t, const char *path);
 
 /*
  * Bytes of all: contents, also of files that have no name any more, which are stored in *@ret_contents alone; and what the kernel holds

@@ -38,19 +38,15 @@ static struct watch_table table;
 
 int watchdog_open(struct watchdog *w, uint64_t limit)
 {
-	*w = (struct watchdog) { .limit = limit, .diag_fd = -EBADF, .credit_us = CREDIT_MAX_US };
+	*w = (struct watchdog) { .limit = limit, .credit_us = CREDIT_MAX_US };
 	w->bytes_per_ms = (uint64_t) cpus_reachable() * BYTES_PER_MS_OF_CPU;
 	w->proc_fd = procfs_open_detached();
 	if (w->proc_fd < 0) /* a host where no procfs can be mounted: those who hide from this one are not seen */
 		w->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (w->proc_fd < 0)
 		return -errno;
-	watch_tmpfs_open(&w->folders, w->proc_fd);
-	w->diag_fd = watch_sockets_open();
-	if (w->diag_fd < 0)
-		w->diag_fd = -EBADF;
-	int r = watch_files_open(w->proc_fd);
-	return r < 0 ? r : watch_ipc_open_home(&w->home_fd, w->proc_fd);
+	watch_tmpfs_open(&w->folders);
+	return watch_ipc_open_home(&w->home_fd, w->proc_fd);
 }
 
 int watchdog_enter(struct watchdog *w, struct watchdog_tree *tree)
@@ -85,16 +81,26 @@ void watchdog_end(struct watchdog *w, struct watchdog_tree *tree)
 	tree->root = 0;
 }
 
-/* The tree that a process belongs to: orphans hang on the first process of their command's namespace, which is the root. */
-static struct watchdog_tree *tree_of(const struct watch_process *p, struct watchdog_tree *trees, size_t count)
+/* The tree that a process belongs to: orphans hang on the first process of their command's namespace, which is the root. -1: none. */
+static int tree_of(const struct watch_process *p, const struct watchdog_tree *trees, size_t count)
 {
 	for (int step = 0; p && step < ANCESTORS_MAX; step++) {
 		for (size_t i = 0; i < count; i++)
 			if (trees[i].root == p->pid || trees[i].root == 1)
-				return &trees[i];
+				return (int) i;
 		p = watch_process_find(&table, p->parent);
 	}
-	return NULL;
+	return -1;
+}
+
+/* Roots are shims, and what belongs to no command is the server: neither is a program of the agent's. */
+static void find_trees(const struct watchdog_tree *trees, size_t count)
+{
+	for (size_t i = 0; i < table.count; i++) {
+		struct watch_process *p = &table.rows[i];
+		p->tree = tree_of(p, trees, count);
+		p->trusted = p->tree < 0 || trees[p->tree].root == p->pid;
+	}
 }
 
 /* Bytes of shared memory that the sandbox is known to have, @contents of them in folders. */
@@ -139,7 +145,7 @@ static void add_up(struct watchdog *w, struct watchdog_tree *trees, size_t count
 	}
 	for (size_t i = 0; i < table.count; i++) {
 		const struct watch_process *p = &table.rows[i];
-		struct watchdog_tree *tree = tree_of(p, trees, count);
+		struct watchdog_tree *tree = p->tree < 0 ? NULL : &trees[p->tree];
 		uint64_t bytes = p->kernel + p->own + p->shared + p->files + p->hidden;
 
 		w->total += bytes;
@@ -181,13 +187,17 @@ static bool is_new_peak(const struct watchdog_tree *trees, size_t count)
 	return false;
 }
 
+/* With one command it is enough to know that it is above the limit, not by how much: the rest keeps the quick figures. */
 static void read_exact(const struct watchdog *w)
 {
-	watch_processes_read_exact(&table, w->proc_fd);
-	for (size_t i = 0; i < table.count; i++) {
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < table.count && (w->commands > 1 || !w->limit || sum <= w->limit); i++) {
 		struct watch_process *p = &table.rows[i];
+		watch_process_read_exact(p, w->proc_fd);
 		if (p->shared > 0)
 			p->shared -= MIN(p->shared, watch_maps_counted(w->proc_fd, p, &w->folders));
+		sum += p->kernel + p->own + p->shared;
 	}
 }
 
@@ -219,13 +229,14 @@ uint64_t watchdog_look(struct watchdog *w, struct watchdog_tree *trees, size_t c
 
 	uint64_t start = cpu_us();
 	watch_processes_read(&table, w->proc_fd, worth);
+	find_trees(trees, count);
 	watch_files_read(&table, w->proc_fd, FILES_BUDGET_US, w->hidden.is_sought);
 	for (size_t i = 0; i < count; i++)
 		if (trees[i].root)
 			watch_ipc_look(&trees[i].ipc, w->home_fd);
 	struct unowned unowned = { .contents = look_at_folders(w, trees, count) };
 	if (watch_files_count(WATCH_SOCKET) > 0)
-		unowned.sockets = watch_sockets_read(w->diag_fd, w->proc_fd, &table);
+		unowned.sockets = watch_sockets_read(w->proc_fd, &table);
 	add_up(w, trees, count, &unowned, false);
 	bool trusted = doubtful() <= w->total / PEAK_STEP;
 	if (is_above(w, trees, count) || (!trusted && w->credit_us > CREDIT_MAX_US / 2 && is_new_peak(trees, count))) {

@@ -20,7 +20,6 @@
 struct watchdog {
 	uint64_t limit;        /* bytes of all commands together; 0 = no such limit */
 	int proc_fd;           /* a procfs in which nobody can hide; -EBADF: nothing is watched */
-	int diag_fd;           /* asks the kernel about sockets; -EBADF where it cannot */
 	uint64_t bytes_per_ms; /* how fast memory can be taken: what the time between two looks is computed from */
 	uint64_t total;        /* bytes found by the last look, those of no command included */
 	uint64_t in_folders;   /* of them, those in folders in memory */

@@ -294,9 +294,9 @@ int cgroup_prepare(struct cgroup_host *c, const struct spec *spec, const struct 
 	c->owner = *owner;
 	c->report.is_certain = for_real;
 	/* What makes all ways impossible is told with the first of them. */
-	bool needs_view = spec->cgroup == SPEC_CGROUP_AUTO || spec->cgroup == SPEC_CGROUP_SYSTEMD;
 	enum cgroup_backend first = spec->cgroup == SPEC_CGROUP_SYSTEMD ? CGROUP_SYSTEMD : CGROUP_OWN;
-	if (needs_view && cgroup_view_open(&c->view, &c->report.missed[first]) < 0)
+	bool is_named = spec->cgroup == SPEC_CGROUP_PATH; /* then it is for messages only */
+	if (spec->cgroup != SPEC_CGROUP_NONE && cgroup_view_open(&c->view, is_named ? NULL : &c->report.missed[first]) < 0 && !is_named)
 		c->next_way = ARRAY_LEN(ways);
 	int r = choose(c, for_real, err);
 	if (r < 0 || !for_real || c->report.backend == CGROUP_NONE)
@@ -331,9 +331,8 @@ int cgroup_clone_failed(struct cgroup_host *c, int errnum, struct err *err)
 	if (!is_cause || c->node.init_fd < 0)
 		return 0;
 	IGNORE_RESULT(cgroup_miss_set(&c->report.missed[c->report.backend], errnum,
-				      "start cloche in a group below it, or give it the group that is above both",
-				      "no process of this group ('%s%s') may be started in '%s/%s': %m", c->view.mount, c->view.own,
-				      c->report.base, c->node.name));
+				      "start cloche in a group below it, or have the group that is above both, with its cgroup.procs, given to you",
+				      "no process of our group '%s%s' may be started in '%s': %m", c->view.mount, c->view.own, c->report.base));
 	scope_release(&c->scope);
 	(void) cgroup_node_finish(&c->node);
 	if (c->owner.change) /* root's rights for the other ways are gone */

@@ -21,7 +21,7 @@ enum { LINE_MAX_BYTES = 2 * SPEC_PATH_MAX, MOUNTS_MAX = 100000 };
 
 #define REPAIR_UNIFIED \
 	"boot with one cgroup hierarchy, version 2 (kernel command line: systemd.unified_cgroup_hierarchy=1, without systemd cgroup_no_v1=all)"
-#define REPAIR_DELEGATE "start cloche in a group of its own: systemd-run --user --scope -p Delegate=yes cloche ..."
+#define REPAIR_DELEGATE "start cloche as a service with Delegate=yes, or name a group that is yours with --cgroup PATH"
 
 int cgroup_miss_set(struct cgroup_miss *miss, int errnum, const char *repair, const char *why, ...)
 {
@@ -405,7 +405,7 @@ int cgroup_find_path(const char *path, bool for_real, struct cgroup_base *ret, s
 	if (n <= 0 || (size_t) n >= sizeof(real) - 1)
 		return cgroup_miss_set(miss, n < 0 ? errno : ENAMETOOLONG, "", "the path of '%s' cannot be found out: %m", path);
 	real[n] = '\0';
-	struct group g = { .fd = fd, .path = real };
+	struct group g = { .fd = fd, .path = real, .may_step_aside = true };
 	return take_group(&g, for_real, ret, miss);
 }
 

@@ -85,7 +85,7 @@ int cgroup_find_own(const struct cgroup_view *v, bool with_root, bool for_real, 
 /* The root of the mount, for root. The same. */
 int cgroup_find_root(const struct cgroup_view *v, bool for_real, struct cgroup_base *ret, struct cgroup_miss *miss) _must_check_;
 
-/* The group that somebody named by its path. */
+/* The group that somebody named by its path: where we are alone in it, we move into a group of our own in it, too. */
 int cgroup_find_path(const char *path, bool for_real, struct cgroup_base *ret, struct cgroup_miss *miss) _must_check_;
 
 /*

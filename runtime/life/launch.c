@@ -129,6 +129,12 @@ static int plan_args(struct launch *l, struct err *err)
 	if (s->memory && (s->weaker & SPEC_WEAKER_PROC))
 		add_limit(l, RLIMIT_DATA, s->memory, s->memory);
 	add_numbers(l, s);
+	for (size_t i = 0; i < s->mount_count; i++) {
+		if (s->mounts[i].kind != SPEC_TMPFS)
+			continue;
+		add_arg(l, "--folder");
+		add_arg(l, s->mounts[i].target);
+	}
 	for (int i = 0; i < RLIM_NLIMITS; i++)
 		if (s->rlimits[i].set && i != RLIMIT_CORE) /* see step_limits() */
 			add_limit(l, i, s->rlimits[i].soft, s->rlimits[i].hard);

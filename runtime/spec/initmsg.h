@@ -129,7 +129,7 @@ enum initmsg_measured {
 /* What a command and all that descended from it used. */
 struct initmsg_metrics {
 	uint64_t wall_us; /* between start and end */
-	uint64_t cpu_user_us, cpu_system_us;
+	uint64_t cpu_user_us, cpu_system_us; /* or INITMSG_UNKNOWN */
 	uint64_t memory_peak;               /* bytes; 0: not known */
 	uint64_t read_bytes, written_bytes; /* from and to storage; or INITMSG_UNKNOWN */
 	uint64_t throttled_us;              /* how long it was held back by a limit of CPUs; or INITMSG_UNKNOWN */

@@ -232,6 +232,8 @@ static bool used_all_cpu_time(const struct limits_told *told)
 	uint32_t milli = told->limits->cpu_milli;
 	double had = (double) m->wall_us * milli / 1000;
 
+	if (m->cpu_user_us == INITMSG_UNKNOWN)
+		return false;
 	return milli > 0 && m->wall_us >= LIMITS_CPU_TIME_LEAST_US && (uint64_t) m->processes_peak * 1000 > milli &&
 	       (double) m->cpu_user_us + (double) m->cpu_system_us >= had * 0.9;
 }

@@ -23,6 +23,7 @@ static enum verdict settings(_unused_ char **args)
 		"/proc/sys/kernel/sysrq", "/proc/sys/kernel/randomize_va_space", "/proc/irq/default_smp_affinity", "/proc/mtrr",
 		"/sys/kernel/uevent_helper", "/sys/power/state", "/sys/kernel/mm/transparent_hugepage/enabled",
 		"/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/release_agent", "/sys/module/kernel/parameters/panic",
+		"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cgroup.freeze",
 	};
 
 	enum verdict v = REFUSED;

@@ -53,6 +53,14 @@ def can_start_programs():
         return False
 
 
+def settle(seconds):
+    """Waits until what ended programs had is free: the kernel gives it back a little later."""
+    end, last = time.monotonic() + seconds, 0
+    while time.monotonic() < end and available() > last + (8 << 20):
+        last = available()
+        time.sleep(0.1)
+
+
 class Watch:
     """Looks at the machine every few milliseconds while its block runs."""
 

@@ -74,6 +74,8 @@ START_TEST(test_flags)
 	double_setup();
 	struct exec_result res = nothing_known();
 
+	res.metrics.cpu_user_us = res.metrics.cpu_system_us = INITMSG_UNKNOWN; /* of one that was killed with its shim */
+	ck_assert_ptr_null(strstr(told_of(&res), "cpu_"));
 	res.metrics.measured = INITMSG_EXACT;
 	ck_assert_has(told_of(&res), "\"pids_limit_hit\":false");
 	res.metrics.oom_kills = 1; /* a process of it, and it went on */

@@ -200,6 +200,27 @@ done
 is "$(sort "$T/statuses" | uniq -c | tr -s ' ')" " 20 7" "20 short sandboxes, four at a time" "$(cat "$T"/err.*)"
 none_left "leave nothing"
 
+# --- a group that systemd has given away -------------------------------------------------------------------------------
+
+# The supervisor is alone in it, so it moves aside; systemd removes what it leaves.
+supervisors() { find "$mount" -type d -name cloche-supervisor 2>/dev/null; }
+no_supervisors() { [ -z "$(supervisors)" ]; }
+if [ "$backend" = systemd ] && [ "$ME" = 0 ]; then
+	is "$(systemd-run --scope -q -p Delegate=yes "$CLOCHE" explain --json --workspace "$WS" | grep -o '"backend": *"[a-z]*"' | tail -c 5)" \
+		'own"' "in a delegated unit, the way is a group of our own"
+	systemd-run --scope -q -p Delegate=yes "$CLOCHE" run --workspace "$WS" --require-limits -- cat /proc/self/cgroup >"$T/out" 2>"$T/err"
+	is "$?,$(cat "$T/out" "$T/err")" "0,0::/" "a sandbox starts in it"
+elif [ "$backend" = systemd ]; then
+	# A user's manager does not say what it has given away; the path does.
+	# shellcheck disable=SC2016 # for the inner shell
+	systemd-run --user --scope -q -p Delegate=yes sh -c 'exec "$@" --cgroup "$0$(sed -n s/^0:://p /proc/self/cgroup)" -- cat /proc/self/cgroup' \
+		"$mount" "$CLOCHE" run --workspace "$WS" --require-limits >"$T/out" 2>"$T/err"
+	is "$?,$(cat "$T/out" "$T/err")" "0,0::/" "a sandbox starts in the delegated unit that --cgroup names"
+fi
+until_true no_supervisors
+ok $? "nothing of it is left" "$(supervisors)"
+none_left "in no way"
+
 # --- a group by its path -----------------------------------------------------------------------------------------------
 
 case $backend in

@@ -70,7 +70,7 @@ unlike "$OUT" ":/[^"$'\n'"]" "its control group is the root of what it sees"
 
 echo secret >"$T/secret"
 here=$(dirname "$T/x")
-for path in /etc/shadow /etc/gshadow /etc/sudoers /etc/ssh /etc/ssl/private /etc/machine-id /etc/cron.d /root /run /var/run /sys /boot \
+for path in /etc/shadow /etc/gshadow /etc/sudoers /etc/ssh /etc/ssl/private /etc/machine-id /etc/cron.d /root /run /var/run /boot \
 	/mnt /media /srv /lost+found /var/lib/dpkg /var/lib/docker /run/docker.sock /var/run/docker.sock /dev/mem /dev/kmsg /dev/sda \
 	/dev/vda /dev/kvm /dev/fuse /dev/net/tun /dev/loop0 /proc/1 "$HOME" "$here" "$T" "$T/secret" "/home/$(id -un)" /.dockerenv; do
 	[ "$path" != /home/agent ] || continue
@@ -82,7 +82,8 @@ for path in /proc/kcore /proc/kmsg /proc/1/environ /proc/1/root /proc/1/cwd /pro
 done
 inside -- sh -c 'ls /home; ls /'
 like "$OUT" "^agent"$'\n'"bin"$'\n'"dev"$'\n'"etc"$'\n'"home"$'\n'"lib" "the folders of the root"
-unlike "$OUT" "root|run|sys|opt|mnt" "and no others"
+unlike "$OUT" "root|run|opt|mnt" "and no others"
+gives "/sys /sys/fs /sys/fs/cgroup" "/sys has a place for a command's own cgroup, and nothing of the host's" --cgroup none -- sh -c 'echo $(find /sys)'
 inside -- sh -c 'cat /etc/passwd | cut -d: -f1 | tr "\n" " "'
 is "$OUT" "root agent nobody " "the users that it knows"
 ln -s /etc/shadow "$WS/shadow"

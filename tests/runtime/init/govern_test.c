@@ -4,7 +4,10 @@
 #include "runtime/init/govern.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/base/fd.h"
 #include "tests/harness/unit.h"
@@ -135,4 +138,37 @@ START_TEST(test_figures)
 }
 END_TEST
 
-UNIT_MAIN("runtime/init/govern", test_limits_of_a_command, test_processes_without_cgroups, test_manner, test_shared_proc, test_figures)
+/* A cgroup that does not go is tried again, less and less often, and does not keep init busy. */
+START_TEST(test_leaves_that_stay)
+{
+	char folder[] = "/tmp/cloche-govern.XXXXXX";
+	int last = 0, wait;
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	begin(&(struct govern_wishes) { .single = true });
+	govern.leaves.work_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_eq(govern_tick(&govern), -1);
+	govern.leaves.rows[0] = (struct leaf) { .state = LEAF_USED, .fd = -EBADF, .name = "c1" };
+	ck_assert_int_eq(mkdirat(govern.leaves.work_fd, "c1", 0700), 0);
+	ck_assert_int_eq(mkdirat(govern.leaves.work_fd, "c1/x", 0700), 0);
+	leaf_drop(&govern.leaves, &govern.leaves.rows[0]);
+	for (int i = 0; i < 12; i++) {
+		wait = govern_tick(&govern);
+		ck_assert_int_gt(wait, 0);
+		ck_assert_int_ge(wait, last / 2); /* the machine may be slow */
+		ck_assert_int_le(govern_tick(&govern), wait);
+		last = wait;
+		govern.next_sweep_ms = clock_now_ms(); /* that time has passed */
+	}
+	ck_assert_int_gt(last, 1000);
+	ck_assert_int_lt(last, 10000);
+	ck_assert_int_eq(unlinkat(govern.leaves.work_fd, "c1/x", AT_REMOVEDIR), 0);
+	ck_assert_int_eq(govern_tick(&govern), -1);
+	ck_assert_int_eq(govern.leaves.rows[0].state, LEAF_NONE);
+	govern.leaves.work_fd = fd_close(govern.leaves.work_fd);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+UNIT_MAIN("runtime/init/govern", test_limits_of_a_command, test_processes_without_cgroups, test_manner, test_shared_proc, test_figures,
+	  test_leaves_that_stay)

@@ -47,7 +47,6 @@ static int open_proc(void)
 	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(watch_files_open(fd), 0);
 	return fd;
 }
 
@@ -223,23 +222,21 @@ static uint64_t fill(int fd)
 START_TEST(socket_buffers_count_in_who_has_them_open)
 {
 	_cleanup_fd_ int proc_fd = open_proc();
-	_cleanup_fd_ int diag_fd = watch_sockets_open();
 	int pair[2];
 
-	ck_assert_int_ge(diag_fd, 0);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	struct watch_process *p = only_row(getpid(), 1);
 	watch_files_read(&table, proc_fd, BUDGET_US, false);
-	(void) watch_sockets_read(diag_fd, proc_fd, &table);
+	(void) watch_sockets_read(proc_fd, &table);
 	uint64_t before = p->files, bytes = fill(pair[0]);
 	watch_files_read(&table, proc_fd, BUDGET_US, false);
-	(void) watch_sockets_read(diag_fd, proc_fd, &table);
+	(void) watch_sockets_read(proc_fd, &table);
 	ck_assert_uint_ge(p->files - before, bytes);
 	ck_assert_uint_le(p->files - before, 2 * bytes);
 	/* What was sent stays when the sender is gone. */
 	(void) fd_close(pair[0]);
 	watch_files_read(&table, proc_fd, BUDGET_US, false);
-	(void) watch_sockets_read(diag_fd, proc_fd, &table);
+	(void) watch_sockets_read(proc_fd, &table);
 	ck_assert_uint_ge(p->files - before, bytes / 2);
 }
 END_TEST
@@ -324,10 +321,13 @@ static void fill_folder(void)
 	uint64_t contents = 0;
 
 	_cleanup_fd_ int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	watch_tmpfs_open(&folders, proc_fd);
+	watch_tmpfs_open(&folders);
 	ck_assert_uint_eq(folders.count, 0); /* those of the machine are not ours */
+	watch_tmpfs_add(&folders, "/mnt");
+	ck_assert_uint_eq(folders.count, 0); /* nor is what is no tmpfs */
 	ck_assert_int_eq(mount("tmpfs", "/mnt", "tmpfs", 0, "size=16m,nr_inodes=1000"), 0);
-	watch_tmpfs_open(&folders, proc_fd);
+	watch_tmpfs_add(&folders, "/mnt");
+	watch_tmpfs_add(&folders, "/mnt");
 	ck_assert_uint_eq(folders.count, 1);
 	uint64_t before = watch_tmpfs_bytes(&folders, &contents);
 	ck_assert_uint_eq(contents, 0);
@@ -339,7 +339,7 @@ static void fill_folder(void)
 	/* Mapped, its pages are known to be counted already. */
 	void *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	memset(memory, 1, SIZE);
-	ck_assert_int_eq(watch_files_open(proc_fd), 0);
+	watch_files_read(&table, proc_fd, BUDGET_US, false);
 	ck_assert_uint_eq(watch_maps_counted(proc_fd, only_row(getpid(), 1), &folders), SIZE);
 	(void) munmap(memory, SIZE);
 	(void) fd_close(fd);

@@ -228,6 +228,9 @@ START_TEST(test_cpu_time)
 	metrics.processes_peak = 1; /* one thread can have no more */
 	ck_assert_str_eq(others(0), "");
 	metrics.processes_peak = 2;
+	metrics.cpu_user_us = INITMSG_UNKNOWN;
+	ck_assert_str_eq(others(0), "");
+	metrics.cpu_user_us = 2000000;
 	metrics.wall_us--;
 	ck_assert_str_eq(others(0), "");
 	metrics.wall_us++;
