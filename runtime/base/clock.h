@@ -29,3 +29,12 @@ static inline uint64_t clock_us_since(const struct timespec *start)
 
 	return (uint64_t) ((now.tv_sec - start->tv_sec) * 1000000 + (now.tv_nsec - start->tv_nsec) / 1000);
 }
+
+/* Microseconds of CPU time that this process has used. */
+static inline uint64_t clock_cpu_us(void)
+{
+	struct timespec used = { 0 };
+
+	(void) clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t) used.tv_sec * 1000000 + (uint64_t) used.tv_nsec / 1000;
+}

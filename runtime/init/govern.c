@@ -48,6 +48,11 @@ int govern_open(struct govern *g, const struct govern_wishes *wishes, int node_f
 		return 0;
 	}
 	int r = leaves_open(&g->leaves, node_fd, wishes->single ? 0 : 1);
+	/* A cgroup that was given must hold: init has not kept what it takes to watch instead, and whoever asked was told so. */
+	if (r == 0 && (g->leaves.controllers & (CGROUP_MEMORY | CGROUP_PIDS)) != (CGROUP_MEMORY | CGROUP_PIDS))
+		r = -EOPNOTSUPP;
+	if (r < 0 && r != -EBADF)
+		return r;
 	if (r < 0 && wishes->shared_proc)
 		/* Each process has a limit of its own then, from the launcher; nobody holds their sum. */
 		g->wishes.sandbox.memory = g->wishes.command.memory = 0;
@@ -57,8 +62,9 @@ int govern_open(struct govern *g, const struct govern_wishes *wishes, int node_f
 const char *govern_manner(const struct govern *g)
 {
 	const struct initmsg_limits *s = &g->wishes.sandbox;
+	unsigned int needed = CGROUP_MEMORY | CGROUP_PIDS | (s->cpu_milli ? CGROUP_CPU : 0);
 
-	if ((g->leaves.controllers & CGROUP_MEMORY) && (g->leaves.controllers & CGROUP_PIDS))
+	if ((g->leaves.controllers & needed) == needed)
 		return "exact";
 	return g->watches || s->memory || s->cpu_milli || s->pids ? "approximate" : NULL;
 }

@@ -56,7 +56,7 @@ struct govern {
 
 /*
  * Prepares for commands, in cgroups when @node_fd is the sandbox's (INITMSG_CGROUP_FD, borrowed). To be called before init's filter is
- * loaded. 0 or -errno.
+ * loaded. 0 or -errno, also when there is such a cgroup and it cannot be used.
  */
 int govern_open(struct govern *g, const struct govern_wishes *wishes, int node_fd) _must_check_;
 

@@ -31,6 +31,8 @@ int leaves_open(struct leaves *l, int node_fd, uint32_t own_processes)
 		return r;
 	if (cgroup_read_number(work, "memory.swap.max", &l->swap) < 0)
 		l->swap = 0; /* a kernel that does not count swap has none for us to limit */
+	if (cgroup_read_number(work, "pids.max", &l->processes) < 0 || l->processes == CGROUP_MAX)
+		l->processes = 0;
 	l->work_fd = TAKE_FD(work);
 	return 0;
 }
@@ -48,6 +50,12 @@ static uint64_t read_ooms(const struct leaves *l)
 	return read_key(l->work_fd, "memory.events.local", "oom");
 }
 
+/* How often all commands together met their limit of processes; a kernel before 6.11 counts that in the leaf, and has no such file. */
+static uint64_t read_refused(const struct leaves *l)
+{
+	return read_key(l->work_fd, "pids.events.local", "max");
+}
+
 /* Writes @wanted to @file when something else is in it. 0: no limit. */
 static int write_limit(const struct leaf *leaf, const char *file, uint64_t now, uint64_t wanted)
 {
@@ -56,13 +64,17 @@ static int write_limit(const struct leaf *leaf, const char *file, uint64_t now, 
 
 static int write_limits(const struct leaves *l, struct leaf *leaf, const struct initmsg_limits *limits)
 {
-	uint32_t own = limits->pids ? l->own_processes : 0;
+	uint64_t pids = limits->pids ? (uint64_t) limits->pids + l->own_processes : CGROUP_MAX;
 	int r = 0;
+
+	/* Who may have all of them meets its own limit first, where that is counted. */
+	if (l->processes)
+		pids = MIN(pids, l->processes);
 
 	if (l->controllers & CGROUP_MEMORY)
 		r = write_limit(leaf, "memory.max", leaf->limits.memory, limits->memory);
 	if (r == 0 && (l->controllers & CGROUP_PIDS) && leaf->limits.pids != limits->pids)
-		r = cgroup_write_number(leaf->fd, "pids.max", limits->pids ? (uint64_t) limits->pids + own : CGROUP_MAX);
+		r = cgroup_write_number(leaf->fd, "pids.max", pids);
 	if (r == 0 && (l->controllers & CGROUP_CPU) && leaf->limits.cpu_milli != limits->cpu_milli)
 		r = cgroup_write_cpu(leaf->fd, limits->cpu_milli ? limits->cpu_milli : CGROUP_MAX);
 	if (r == 0)
@@ -88,7 +100,7 @@ static struct leaf *make(struct leaves *l, const struct initmsg_limits *limits)
 		errno = EAGAIN;
 		return NULL;
 	}
-	*leaf = (struct leaf) { .ooms_before = read_ooms(l) };
+	*leaf = (struct leaf) { .fd = -EBADF };
 	(void) snprintf(leaf->name, sizeof(leaf->name), "c%u", ++l->number);
 	leaf->fd = cgroup_make(l->work_fd, leaf->name);
 	if (leaf->fd < 0) {
@@ -129,6 +141,8 @@ struct leaf *leaf_take(struct leaves *l, const struct initmsg_limits *limits, bo
 		return NULL;
 	}
 	leaf->state = LEAF_USED;
+	leaf->ooms_before = read_ooms(l);
+	leaf->refused_before = read_refused(l);
 	if (l->controllers & CGROUP_CPU)
 		leaf->throttled_before = read_key(l->work_fd, "cpu.stat", "throttled_usec");
 	return leaf;
@@ -152,9 +166,11 @@ static uint32_t without_own(const struct leaves *l, uint64_t number)
 
 static void read_processes(const struct leaves *l, const struct leaf *leaf, struct initmsg_metrics *metrics)
 {
-	uint64_t number;
+	uint64_t number, refused = read_key(leaf->fd, "pids.events", "max"), together = read_refused(l);
 
-	metrics->pids_refused = counter(read_key(leaf->fd, "pids.events", "max"));
+	if (refused == 0 && together > leaf->refused_before)
+		refused = together - leaf->refused_before;
+	metrics->pids_refused = counter(refused);
 	if (cgroup_read_number(leaf->fd, "pids.peak", &number) == 0)
 		metrics->processes_peak = without_own(l, number);
 	else if (metrics->pids_refused) /* Linux before 6.1; but it had all that it may have */

@@ -30,13 +30,14 @@ struct leaf {
 	int fd; /* owned */
 	char name[LEAF_NAME_MAX];
 	struct initmsg_limits limits; /* as they are in its files; 0: none */
-	uint64_t ooms_before, throttled_before; /* of all commands together, when this one was made and taken */
+	uint64_t ooms_before, refused_before, throttled_before; /* of all commands together, when this one was taken */
 };
 
 struct leaves {
 	int work_fd;              /* owned; -EBADF: there are no cgroups */
 	unsigned int controllers; /* enum cgroup_controller: what holds in a leaf */
 	uint32_t own_processes;   /* of init's in a leaf, beside the command's: its shim */
+	uint64_t processes;       /* of all commands together, with what is init's of them; 0: no limit */
 	uint64_t swap;            /* bytes that all commands may swap out, or CGROUP_MAX */
 	uint32_t number;          /* of the last one that was made */
 	uint32_t leaving;         /* rows in that state */

@@ -105,8 +105,10 @@ int main(int argc, char **argv)
 		return DIE_STATUS;
 	}
 	wall_from_arguments(&argc, &argv);
+	/* Before anything else is opened, which may get this number when it is free. */
+	int node_fd = fcntl(INITMSG_CGROUP_FD, F_GETFD) < 0 ? -EBADF : INITMSG_CGROUP_FD;
 	oomscore_open();
-	if ((r = proc_hide()) < 0 || (r = caps_prepare()) < 0 || (r = caps_stop_inheritance(fcntl(INITMSG_CGROUP_FD, F_GETFD) < 0)) < 0 ||
+	if ((r = proc_hide()) < 0 || (r = caps_prepare()) < 0 || (r = caps_stop_inheritance(node_fd < 0)) < 0 ||
 	    (r = fd_cloexec_from(INITMSG_CONTROL_FD)) < 0)
 		die("start", -r);
 	raise_own_limit();
@@ -117,8 +119,8 @@ int main(int argc, char **argv)
 		.sandbox = settings.sandbox, .command = settings.command, .folders = settings.folders,
 		.folder_count = settings.folder_count, .shared_proc = settings.shared_proc, .single = is_single,
 	};
-	if ((r = govern_open(&govern, &wishes, INITMSG_CGROUP_FD)) < 0)
-		die("the watch over memory", -r);
+	if ((r = govern_open(&govern, &wishes, node_fd)) < 0)
+		die("the limits of commands", -r);
 	/* The last thing of the start: all that comes from here on is asked for by somebody. */
 	if ((r = seccomp_load_init()) < 0)
 		die("the system-call filter", -r);

@@ -37,7 +37,7 @@ enum {
 	DEBT_US = 1000000,      /* no more is paid back than is earned in this time */
 	YOUNG_US = 100000,      /* a command this young is not stopped because of others: most are over by then */
 	WINDOW_TICKS = 24,      /* so many samples are compared with what was measured … */
-	BELIEVED = 150,         /* … and believed when they tell of this many percent of it */
+	BELIEVED = 250,         /* … and believed when they tell of this many percent of it */
 	SAMPLES_MAX = 64,
 	NS_PER_TICK_OF_STAT = 10000000, /* sysconf(_SC_CLK_TCK) is 100 everywhere */
 };
@@ -309,6 +309,7 @@ static bool is_needed(const struct throttle *t, const struct throttle_command *c
 int throttle_tick(struct throttle *t, struct throttle_command *commands, size_t count)
 {
 	int64_t now = now_us(), elapsed = now - t->last_us, due;
+	uint64_t start = clock_cpu_us();
 
 	if (!is_needed(t, commands, count))
 		return -1;
@@ -335,7 +336,7 @@ int throttle_tick(struct throttle *t, struct throttle_command *commands, size_t 
 	for (size_t i = 0; i < count; i++)
 		if (commands[i].root)
 			due = MIN(due, due_us(t, &commands[i].share));
-	int64_t cost = now_us() - now;
+	int64_t cost = (int64_t) (clock_cpu_us() - start); /* on a busy machine others have their turn in between */
 	due = MIN(MAX(due, (int64_t) TICK_MIN_US), (int64_t) TICK_MAX_US);
 	return (int) ((MAX(due, cost * COST_SHARE) + 999) / 1000);
 }

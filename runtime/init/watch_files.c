@@ -17,9 +17,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/sysx.h"
 #include "runtime/init/watch_read.h"
@@ -81,14 +81,6 @@ struct walk {
 	bool queues; /* see watch_files_read() */
 	bool over;   /* the budget of this process is used up */
 };
-
-static uint64_t cpu_us(void)
-{
-	struct timespec used = { 0 };
-
-	(void) clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-	return (uint64_t) used.tv_sec * 1000000 + (uint64_t) used.tv_nsec / 1000;
-}
 
 static struct seen *place(enum watch_file_kind kind, uint64_t inode)
 {
@@ -272,7 +264,7 @@ static void walk_table(struct walk *w)
 	list.at = list.len = 0;
 	while (fd >= 0 && watch_next(&list, &number)) {
 		(hidden ? count_info : count_link)(w, fd, number);
-		w->over = ++w->descriptors % DESCRIPTORS_AT_ONCE == 0 && cpu_us() - w->start_us > PROCESS_BUDGET_US;
+		w->over = ++w->descriptors % DESCRIPTORS_AT_ONCE == 0 && clock_cpu_us() - w->start_us > PROCESS_BUDGET_US;
 		if (w->over)
 			return;
 	}
@@ -305,7 +297,7 @@ static void walk_process(struct walk *w, struct watch_process *p)
 {
 	w->process = p;
 	w->pid_fd = -EBADF;
-	w->start_us = cpu_us();
+	w->start_us = clock_cpu_us();
 	w->descriptors = w->lists = 0;
 	w->over = false;
 	(void) snprintf(w->table, sizeof(w->table), "%d", (int) p->pid);
@@ -372,7 +364,7 @@ static int learn(int proc_fd)
 void watch_files_read(struct watch_table *t, int proc_fd, uint64_t budget_us, bool queues)
 {
 	struct walk w = { .proc_fd = proc_fd, .queues = queues };
-	uint64_t start_us = cpu_us();
+	uint64_t start_us = clock_cpu_us();
 	size_t first = 0;
 
 	if (!device)
@@ -388,7 +380,7 @@ void watch_files_read(struct watch_table *t, int proc_fd, uint64_t budget_us, bo
 	for (size_t i = 0; i < t->count; i++) {
 		struct watch_process *p = &t->rows[(first + i) % t->count];
 		next_pid = p->pid;
-		if (i > 0 && cpu_us() - start_us >= budget_us)
+		if (i > 0 && clock_cpu_us() - start_us >= budget_us)
 			break;
 		p->files = 0;
 		if (!p->trusted)

@@ -22,7 +22,7 @@ struct watch_hidden {
 void watch_hidden_begin(struct watch_hidden *h, int proc_fd, uint64_t ours);
 
 /*
- * After a look that found @ours bytes of shared memory of the sandbox: adds what may be hidden to the process of @t that has a place for
- * it, unless it is less than @worth. Unless @exact, @ours may be too much.
+ * After a look that found @ours bytes of shared memory of the sandbox, which may have @limit bytes in all (0: any): adds what may be hidden
+ * to the process of @t that has a place for it, unless it is little. Unless @exact, @ours may be too much.
  */
-void watch_hidden_add(struct watch_hidden *h, int proc_fd, struct watch_table *t, uint64_t ours, uint64_t worth, bool exact);
+void watch_hidden_add(struct watch_hidden *h, int proc_fd, struct watch_table *t, uint64_t ours, uint64_t limit, bool exact);

@@ -197,16 +197,21 @@ const char *cgroup_controller_name(enum cgroup_controller controller)
 	return "unknown";
 }
 
+static int open_group(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
 int cgroup_make(int dir_fd, const char *name)
 {
 	if (mkdirat(dir_fd, name, 0755) < 0)
 		return -errno;
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0)
-		return fd;
-	int r = -errno;
-	(void) unlinkat(dir_fd, name, AT_REMOVEDIR);
-	return r;
+	int fd = open_group(dir_fd, name);
+	if (fd < 0)
+		(void) unlinkat(dir_fd, name, AT_REMOVEDIR);
+	return fd;
 }
 
 int cgroup_kill(int dir_fd)
@@ -221,23 +226,44 @@ bool cgroup_is_populated(int dir_fd)
 	return cgroup_read_key(dir_fd, "cgroup.events", "populated", &populated) < 0 || populated != 0;
 }
 
-/* Removes what is below @fd. The groups that do not go make the removal of their parent fail, which tells. */
-static int remove_children(int fd, int depth)
+/* The name of the next group in @list, of at most CGROUP_CHILDREN_MAX entries. NULL at the end. */
+static const char *next_group(DIR *list, int *count)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(list)) != NULL && (*count)++ < CGROUP_CHILDREN_MAX)
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			return entry->d_name;
+	return NULL;
+}
+
+/* Removes the groups in @fd that have no processes and no groups. Those that do not go make the removal of their parent fail. */
+static void remove_leaves(int fd)
 {
 	_cleanup_list_ DIR *list = fd_list(fd);
-	const struct dirent *entry;
+	const char *name;
 	int count = 0;
 
-	while (list && (entry = readdir(list)) != NULL && count++ < CGROUP_CHILDREN_MAX) {
-		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+	while (list && (name = next_group(list, &count)) != NULL)
+		(void) unlinkat(fd, name, AT_REMOVEDIR);
+}
+
+/* Removes the groups in @fd, and the groups in those. */
+static void remove_children(int fd)
+{
+	_cleanup_list_ DIR *list = fd_list(fd);
+	const char *name;
+	int count = 0;
+
+	while (list && (name = next_group(list, &count)) != NULL) {
+		if (unlinkat(fd, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
 			continue;
-		if (unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0 || errno != EBUSY || depth >= CGROUP_DEPTH_MAX)
+		_cleanup_fd_ int child = open_group(fd, name);
+		if (child < 0)
 			continue;
-		_cleanup_fd_ int child = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (child >= 0 && remove_children(child, depth + 1) == 0)
-			(void) unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+		remove_leaves(child);
+		(void) unlinkat(fd, name, AT_REMOVEDIR);
 	}
-	return list ? 0 : -errno;
 }
 
 int cgroup_remove(int dir_fd, const char *name)
@@ -246,11 +272,9 @@ int cgroup_remove(int dir_fd, const char *name)
 		return 0;
 	if (errno != EBUSY)
 		return -errno;
-	_cleanup_fd_ int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fd_ int fd = open_group(dir_fd, name);
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	int r = remove_children(fd, 1);
-	if (r < 0)
-		return r;
+		return fd == -ENOENT ? 0 : fd;
+	remove_children(fd);
 	return unlinkat(dir_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -errno;
 }

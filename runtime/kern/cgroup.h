@@ -25,7 +25,6 @@ enum cgroup_controller {
 
 enum {
 	CGROUP_CPU_PERIOD_US = 100000,
-	CGROUP_DEPTH_MAX = 4,     /* of what cgroup_remove() takes down: a node has three levels */
 	CGROUP_CHILDREN_MAX = 4096,
 };
 
@@ -75,7 +74,8 @@ int cgroup_kill(int dir_fd) _must_check_;
 bool cgroup_is_populated(int dir_fd);
 
 /*
- * Removes the child @name of @dir_fd with all below it, deepest first, no deeper than CGROUP_DEPTH_MAX. It must have no processes.
+ * Removes the child @name of @dir_fd with the groups below it and those below these, deepest first: a node has no more. It must have
+ * no processes.
  * 0 (also when it is not there) or -errno: -EBUSY when processes are left in it.
  */
 int cgroup_remove(int dir_fd, const char *name) _must_check_;

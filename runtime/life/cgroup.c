@@ -412,9 +412,14 @@ int cgroup_place(struct cgroup_host *c, pid_t pid, struct err *err)
 
 void cgroup_done(struct cgroup_host *c)
 {
+	bool is_in_scope = c->report.backend == CGROUP_SYSTEMD && c->node.name[0] != '\0';
+
 	no_message(c);
 	scope_done(&c->scope);
 	(void) cgroup_node_finish(&c->node);
+	/* systemd removes an empty scope, and lets it be for good when the node vanishes before its eyes. Of root's it is root's alone. */
+	if (is_in_scope)
+		(void) rmdir(c->report.base);
 	cgroup_view_done(&c->view);
 }
 

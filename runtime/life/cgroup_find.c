@@ -17,7 +17,11 @@
 #include "runtime/base/str.h"
 #include "runtime/base/sysx.h"
 
-enum { LINE_MAX_BYTES = 2 * SPEC_PATH_MAX, MOUNTS_MAX = 100000 };
+enum {
+	LINE_MAX_BYTES = 2 * SPEC_PATH_MAX,
+	MOUNTS_MAX = 100000,
+	UNKNOWN_UID = 65534, /* what the kernel shows of owners without a number here */
+};
 
 #define REPAIR_UNIFIED \
 	"boot with one cgroup hierarchy, version 2 (kernel command line: systemd.unified_cgroup_hierarchy=1, without systemd cgroup_no_v1=all)"
@@ -338,6 +342,23 @@ static int path_of(const struct cgroup_view *v, int level, char ret[static SPEC_
 	return r;
 }
 
+/*
+ * Whether level @i, or one above it, belongs to somebody else but root: he could move processes out of all that is below, whoever made
+ * that. An owner who is not known in our user namespace is above us anyway.
+ */
+static bool is_of_others(const int *levels, int count, int i)
+{
+	static const char *const names[] = { ".", "cgroup.procs" };
+	struct stat st;
+
+	for (; i < count; i++)
+		for (size_t k = 0; k < ARRAY_LEN(names); k++)
+			if (fstatat(levels[i], names[k], &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid != 0 && st.st_uid != geteuid() &&
+			    st.st_uid != UNKNOWN_UID)
+				return true;
+	return false;
+}
+
 /* The first of the levels that can be used. The nearest refusal that is more than "not yours" is what people are told. */
 static int try_levels(const struct cgroup_view *v, const int *levels, int count, int last, bool for_real, struct cgroup_base *ret,
 		      struct cgroup_miss *miss)
@@ -350,7 +371,8 @@ static int try_levels(const struct cgroup_view *v, const int *levels, int count,
 		struct cgroup_miss one = { .errnum = 0 };
 		if ((r = path_of(v, i, path)) < 0)
 			continue;
-		r = take_group(&g, for_real, ret, &one);
+		r = is_of_others(levels, count, i) ? cgroup_miss_set(&one, EPERM, "", "the group '%s', or one above it, belongs to another user", path)
+						   : take_group(&g, for_real, ret, &one);
 		if (r == 0)
 			break;
 		if (miss->errnum == 0 || miss->errnum == EACCES)

@@ -75,7 +75,8 @@ int cgroup_view_group(const struct cgroup_view *v, const char *path) _must_check
 
 /*
  * The nearest group from our own upwards that is delegated to us. With systemd only what it has given away counts (the extended
- * attribute user.delegate, or trusted.delegate for root, of a group that no systemd manager runs); else what can be written. Our own
+ * attribute user.delegate, or trusted.delegate for root, of a group that no systemd manager runs); else what can be written. Nothing
+ * that belongs to another user, or is below such a group, since he could take processes out of it. Our own
  * group only when we are alone in it and somebody else will remove it: then we move into a group of our own in it. Without
  * @for_real nothing is changed. With @with_root, the root of the mount is one too. 0, or -errno with @miss filled.
  */

@@ -16,6 +16,7 @@
 
 #include "runtime/base/fd.h"
 #include "runtime/base/str.h"
+#include "runtime/spec/initmsg.h"
 
 #define NAME_PREFIX "cloche-"
 
@@ -28,6 +29,8 @@ enum {
 	REMOVE_TRIES = 100,   /* one a millisecond */
 	SPARE_PIDS = 64,      /* of init and the server, beside the commands' */
 	INIT_WEIGHT = 1000,   /* init and the server answer while commands compute */
+	GROUPS_MAX = 2 + 2 * INITMSG_COMMANDS_MAX, /* init/, work/, and what init makes there: init/leaf.h */
+	DEPTH_MAX = 2,
 };
 
 #define SPARE_MEMORY ((uint64_t) 256 << 20) /* of init, the server, and the kernel's own for them */
@@ -129,7 +132,7 @@ unsigned int cgroup_node_enable(struct cgroup_node *n, unsigned int controllers)
 
 /* One number of one group. Those of no account where they cannot be set, for an old kernel or one without swap, are optional. */
 struct setting {
-	unsigned int controller; /* only with it */
+	unsigned int controller; /* only with it; 0: always */
 	const char *group;
 	const char *file;
 	uint64_t value;
@@ -151,15 +154,15 @@ static uint64_t swap_of(const struct spec *spec)
 	return spec->memory_swap > spec->memory ? spec->memory_swap - spec->memory : 0;
 }
 
-/* What a group's new owner has to be able to write. The limits stay with whoever made it. */
-static int give_away(int fd, const struct cgroup_owner *owner)
+/*
+ * What init needs of what root made: to make groups in work/, and to start a process there from init/, for which the kernel asks for the
+ * group above both. All else stays root's; else the owner could take the controllers away, and with them the limits.
+ */
+static int give_away(const struct cgroup_node *n, int work_fd, const struct cgroup_owner *owner)
 {
-	static const char *const files[] = { "cgroup.procs", "cgroup.threads", "cgroup.subtree_control", "cgroup.kill" };
-
-	for (size_t i = 0; i < ARRAY_LEN(files); i++)
-		if (fchownat(fd, files[i], owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) < 0 && errno != ENOENT)
-			return -errno;
-	return fchown(fd, owner->uid, owner->gid) < 0 ? -errno : 0;
+	if (fchownat(n->fd, "cgroup.procs", owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return fchown(work_fd, owner->uid, owner->gid) < 0 ? -errno : 0;
 }
 
 static int limit_groups(const struct cgroup_node *n, int work_fd, const struct spec *spec, struct cgroup_refusal *ret)
@@ -167,6 +170,8 @@ static int limit_groups(const struct cgroup_node *n, int work_fd, const struct s
 	uint64_t backstop = cgroup_node_backstop(spec), weight = cgroup_node_weight(spec->cpu_shares);
 	bool swap_counts = spec->memory != 0;
 	const struct setting settings[] = {
+		{ 0, "", "cgroup.max.descendants", GROUPS_MAX, true, false },
+		{ 0, "", "cgroup.max.depth", DEPTH_MAX, true, false },
 		{ CGROUP_MEMORY, "", "memory.max", backstop, backstop != 0, false },
 		{ CGROUP_PIDS, "", "pids.max", spec->pids + SPARE_PIDS, spec->pids != 0, false },
 		{ CGROUP_CPU, "", "cpu.weight", weight, weight != 0, false },
@@ -180,7 +185,7 @@ static int limit_groups(const struct cgroup_node *n, int work_fd, const struct s
 
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
 		const struct setting *s = &settings[i];
-		if (!s->is_limited || !(n->controllers & s->controller))
+		if (!s->is_limited || (s->controller && !(n->controllers & s->controller)))
 			continue;
 		int fd = s->group[0] == '\0' ? n->fd : strcmp(s->group, CGROUP_NODE_INIT) == 0 ? n->init_fd : work_fd;
 		int r = apply(fd, s);
@@ -206,9 +211,7 @@ int cgroup_node_limit(struct cgroup_node *n, const struct spec *spec, const stru
 	if (r < 0 || !owner->change)
 		return r;
 	*ret = (struct cgroup_refusal) { "", "cgroup.procs" };
-	if ((r = give_away(work, owner)) < 0 || (r = give_away(n->init_fd, owner)) < 0)
-		return r;
-	return give_away(n->fd, owner);
+	return give_away(n, work, owner);
 }
 
 /* --- the end ----------------------------------------------------------------------------------------------------------- */

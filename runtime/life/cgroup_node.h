@@ -56,8 +56,8 @@ struct cgroup_refusal {
 };
 
 /*
- * Makes work/ and sets the limits of @spec, as far as there are controllers for them. With @owner->change all three groups are given
- * away after that, but not their limits. 0, or -errno with @ret filled.
+ * Makes work/ and sets the limits of @spec, as far as there are controllers for them. With @owner->change what init needs to make groups
+ * in work/ is given away after that, and nothing else. 0, or -errno with @ret filled.
  */
 int cgroup_node_limit(struct cgroup_node *n, const struct spec *spec, const struct cgroup_owner *owner,
 		      struct cgroup_refusal *ret) _must_check_;

@@ -125,7 +125,10 @@ static int plan_args(struct launch *l, struct err *err)
 	add_arg(l, s->filter_path ? "own" : s->allow_debug ? "debug" : "default");
 	if (s->weaker & SPEC_WEAKER_PROC)
 		add_arg(l, "--shared-proc");
-	/* Where no cgroup counts, the processes of a container around us must not be: each of ours is limited for itself then. */
+	/*
+	 * Where no cgroup counts, the processes of a container around us must not be: each of ours is limited for itself then. Whether one
+	 * does is not certain before the clone, so this is said in any case.
+	 */
 	if (s->memory && (s->weaker & SPEC_WEAKER_PROC))
 		add_limit(l, RLIMIT_DATA, s->memory, s->memory);
 	add_numbers(l, s);

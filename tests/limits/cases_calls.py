@@ -3,8 +3,8 @@ import json
 import os
 import subprocess
 
+from cases_cpu import best_of, judge, worked
 from cases_cpu import run as burn
-from cases_cpu import worked
 from cases_memory import how_it_ended
 from session import MIB
 
@@ -27,15 +27,15 @@ def find_mode(t):
     t.ok(t.mode in ("exact", "approximate"), "a result says how it was measured: %s" % t.mode, result)
     if t.expect:
         t.ok(t.mode == t.expect, "limits are held as this machine must: %s" % t.expect, result)
-    found = next((layer for layer in doctor(t)["layers"] if layer["layer"] == "limits"), {})
+    said = doctor(t)
+    found = next((layer for layer in said["layers"] if layer["layer"] == "limits"), {})
     t.ok(found.get("status") == ("active" if t.exact else "weaker"), "doctor says the same: %s" % found.get("status"), json.dumps(found))
     t.ok(t.exact or found.get("repair"), "doctor knows a repair for less", json.dumps(found))
     limits = {limit["name"]: limit for limit in explained(t, "--memory", "256m").get("limits", [])}
     memory = limits.get("memory") or {}
     t.ok(memory.get("exact") is t.exact, "explain says the same: held by %s" % memory.get("held_by"), json.dumps(limits))
     if t.backend:
-        wanted = {"none": "init", "systemd": "systemd"}.get(t.backend, "group")
-        t.ok(wanted in str(memory.get("held_by")), "the back end is the one of this machine: %s" % t.backend, json.dumps(memory))
+        t.ok(said["limits"]["backend"] == t.backend, "the back end is the one of this machine: %s" % t.backend, json.dumps(said["limits"]))
 
 
 def figures(t):
@@ -96,8 +96,9 @@ def below(t):
         t.ok(result.metrics.get("exit_status") == 3 and result.metrics["limits"].get("pids") == 16, "16 processes for one call", result)
         result = session.bash("./bomb --processes 10 --seconds 0.5 crowd", pids=16)
         t.ok(result.metrics.get("exit_status") == 0, "10 of 16 can be had", result)
-        result = burn(t, session, "burn", cpus=0.3)
-        t.ok(0.15 <= (worked(result) or 9) <= 0.4 and result.metrics["limits"].get("cpus") == 0.3, "0.3 CPUs for one call: %s" % worked(result), result)
+        result, others = best_of(t, session, "burn", 0.2, cpus=0.3)
+        judge(t, "0.3 CPUs for one call: %s" % worked(result), result, others, 0.2, 0.4)
+        t.ok(result.metrics["limits"].get("cpus") == 0.3, "the metrics name the limit of the call", result)
 
 
 def above(t):

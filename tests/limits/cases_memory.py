@@ -10,10 +10,11 @@ from session import MIB
 LIMIT = 256             # MiB of the sandbox
 BOMB = 768              # MiB at which a bomb stops by itself: it has escaped then
 SECONDS = 1.5           # for which an amount is held, so that whoever looks from time to time sees it
-OVERSHOOT = 1.6         # times the limit that a bomb may have before init has seen it, where init watches
-STALL_MAX = 0.25        # part of the time in which a bomb goes off: everything on the machine waited for memory
+OVERSHOOT = 2           # times the limit that a bomb may have before init has seen it, where init watches
+STALL_MAX = 0.05        # part of the time for which everything on the machine waited for memory; a bomb without a limit: 0.07 and more
 BIG = ["--memory", "%dm" % LIMIT, "--tmpfs", "/tmp:size=1g", "--pids-limit", "512"]
 
+CROWDED = 5             # times that, where hundreds of processes wait for the memory of their own group, and nobody else wants to run
 FILES = 448 * 4096      # that a sandbox may have open with its usual limits
 
 KILLED, REFUSED = "killed", "refused"
@@ -68,16 +69,26 @@ def check_text(t, kind, result):
          "%s: the metrics say the same" % kind, result)
 
 
+def amount(kind):
+    """MiB of a bomb. On a small machine one of them wants more than there is."""
+    return max(BOMB, 2 * host.total() // MIB) if kind == "heap" and host.total() < 4096 * MIB else BOMB
+
+
 def let_off(t, session, usual, kind, first):
     host.settle(1)
     before = host.available()
     with host.Watch() as watch:
-        result = session.bash("./bomb --mib %d --seconds %g %s" % (BOMB, SECONDS, kind), timeout=int(30 + 20 * t.scale))
+        result = session.bash("./bomb --mib %d --seconds %g %s" % (amount(kind), SECONDS, kind), timeout=int(30 + 20 * t.scale))
     end = how_it_ended(result)
     if t.mode == "approximate" and kind in OPEN_APPROXIMATE:
         t.skip("%s: a bomb is stopped" % kind, "not held here: " + OPEN_APPROXIMATE[kind])
         return
     most = LIMIT + 8 if t.exact else LIMIT * OVERSHOOT
+    if not t.exact and end == KILLED and reached(result.text) > most and t.is_crowded():
+        t.skip("%s: a bomb is stopped" % kind, "stopped at %d MiB, but %d programs want to run: init had no CPU to look" %
+               (reached(result.text), host.runnable()))
+        t.answers(session, usual, "%s: the next calls are answered" % kind)
+        return
     t.ok(end in KINDS[kind] and reached(result.text) <= most, "%s: a bomb is stopped" % kind,
          "it %s, at %d MiB; the machine lost %d MiB\n%s" % (end, reached(result.text), watch.taken / MIB, result))
     t.answers(session, usual, "%s: the next calls are answered" % kind)
@@ -92,7 +103,7 @@ def let_off(t, session, usual, kind, first):
     # Nearly three times the limit would have been taken.
     t.ok(watch.taken < (LIMIT * 2 + 128) * MIB, "%s: the machine's memory was not taken" % kind, "%d MiB" % (watch.taken / MIB))
     if watch.stall_share is not None:
-        t.ok(watch.stall_share < STALL_MAX, "%s: the machine did not wait for memory" % kind, "%.0f %% of the time" % (watch.stall_share * 100))
+        t.ok(watch.stall_share < STALL_MAX * (CROWDED if kind == "small-processes" else 1), "%s: the machine did not wait for memory" % kind, "%.0f %% of the time" % (watch.stall_share * 100))
     back = host.wait_until(lambda: host.available() > before - 512 * MIB, 5 * t.scale)
     t.ok(back, "%s: the memory is free again" % kind, "%d MiB of %d" % (host.available() / MIB, before / MIB))
 

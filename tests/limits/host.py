@@ -7,13 +7,21 @@ import time
 CGROUPS = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
 
 
-def available():
-    """Bytes that programs of the host could have."""
+def memory(name):
     with open("/proc/meminfo", encoding="ascii") as file:
         for line in file:
-            if line.startswith("MemAvailable:"):
+            if line.startswith(name + ":"):
                 return int(line.split()[1]) * 1024
-    raise RuntimeError("no MemAvailable")
+    raise RuntimeError("no %s in /proc/meminfo" % name)
+
+
+def available():
+    """Bytes that programs of the host could have."""
+    return memory("MemAvailable")
+
+
+def total():
+    return memory("MemTotal")
 
 
 def stall_us(kind="full"):

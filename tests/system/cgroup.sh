@@ -111,8 +111,13 @@ command=$(pid_of sleep)
 command_group=$(sed -n 's/^0:://p' "/proc/${command:-self}/cgroup")
 like "$command_group" "/cloche-$pid-[0-9a-f]+/work/[^/]+\$" "the command is in a group of its own below work"
 if [ "$ME" = 0 ]; then
-	is "$(stat -c %u "$node" "$node/cgroup.procs" "$node/work" "$node/work/cgroup.procs" | sort -u)" 1234 "the group is given to the sandbox's identity"
-	is "$(stat -c %u "$node/memory.max" "$node/work/memory.max" "$node/work/pids.max" | sort -u)" 0 "but its limits stay root's"
+	is "$(find "$node" "$node/init" "$node/work" -maxdepth 1 -uid 1234 ! -name "c[0-9]*" | sort -u | tr '\n' ' ')" \
+		"$node/cgroup.procs $node/work " "the sandbox's identity is given what init needs to start commands, and no more"
+	setpriv --reuid 1234 --regid 1234 --clear-groups sh -c 'cd "$0/work" && echo -memory >cgroup.subtree_control' "$node" 2>/dev/null
+	is "$(content work/cgroup.subtree_control)" "$controllers" "so it cannot take a limit away"
+fi
+is "$(content cgroup.max.descendants),$(content cgroup.max.depth)" 130,2 "no more groups can be made in it than commands need"
+if [ "$ME" = 0 ]; then
 	janitor=$(pgrep -P "$pid" cloche-janitor)
 	is "$(awk '/^CapPrm|^CapEff/ { print $2 } /^Uid/ { print $2, $3, $4 }' "/proc/${janitor:-nobody}/status" | tr '\n' ' ')" \
 		"1234 1234 1234 0000000000000002 0000000000000000 " "the janitor holds CAP_DAC_OVERRIDE back, and no more"
@@ -220,6 +225,22 @@ fi
 until_true no_supervisors
 ok $? "nothing of it is left" "$(supervisors)"
 none_left "in no way"
+
+# --- a group of another user -------------------------------------------------------------------------------------------
+
+# He could take the sandbox out of it, and out of its limits.
+if [ "$backend" = root ]; then
+	theirs=$mount/theirs-$MARK
+	mkdir "$theirs"
+	for c in $controllers; do echo "+$c" >"$theirs/cgroup.subtree_control"; done
+	mkdir "$theirs/shell"
+	path_there() { (echo "$BASHPID" >"$theirs/shell/cgroup.procs" && value path); }
+	is "$(path_there)" "$theirs" "root takes a group of root's that it is below"
+	chown 4321 "$theirs/cgroup.procs"
+	is "$(path_there)" "$mount" "but none from which another user may move processes"
+	until_true rmdir "$theirs/shell" && until_true rmdir "$theirs"
+	ok $? "nothing of that is left"
+fi
 
 # --- a group by its path -----------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
+#include "runtime/kern/cgroup.h"
 #include "tests/harness/unit.h"
 
 #define MIB ((uint64_t) 1 << 20)
@@ -99,6 +100,10 @@ START_TEST(test_manner)
 	ck_assert_str_eq(govern_manner(&govern), "approximate");
 	begin(&(struct govern_wishes) { .sandbox.cpu_milli = 1 });
 	ck_assert_str_eq(govern_manner(&govern), "approximate");
+	govern.leaves.controllers = CGROUP_MEMORY | CGROUP_PIDS; /* the one that is asked for is missing */
+	ck_assert_str_eq(govern_manner(&govern), "approximate");
+	govern.wishes.sandbox.cpu_milli = 0;
+	ck_assert_str_eq(govern_manner(&govern), "exact");
 }
 END_TEST
 
@@ -114,6 +119,23 @@ START_TEST(test_shared_proc)
 	ck_assert_uint_eq(govern.commands[0].limits.memory, 0);
 	govern_begun(&govern, 0, -1);
 	ck_assert_int_eq(govern_tick(&govern), -1);
+}
+END_TEST
+
+/* A cgroup that was given has to hold: nothing weaker takes its place without a word. */
+START_TEST(test_given_cgroup)
+{
+	struct govern_wishes wishes = { .sandbox.memory = MIB, .shared_proc = true };
+	char folder[] = "/tmp/cloche-govern.XXXXXX";
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	_cleanup_fd_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	memset(&govern, 0, sizeof(govern));
+	ck_assert_int_eq(govern_open(&govern, &wishes, fd), -ENOENT);
+	ck_assert_int_eq(mkdirat(fd, "work", 0700), 0);
+	ck_assert_int_eq(govern_open(&govern, &wishes, fd), -ENOTDIR);
+	ck_assert_int_eq(unlinkat(fd, "work", AT_REMOVEDIR), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
 }
 END_TEST
 
@@ -170,5 +192,6 @@ START_TEST(test_leaves_that_stay)
 }
 END_TEST
 
-UNIT_MAIN("runtime/init/govern", test_limits_of_a_command, test_processes_without_cgroups, test_manner, test_shared_proc, test_figures,
+UNIT_MAIN("runtime/init/govern", test_limits_of_a_command, test_processes_without_cgroups, test_manner, test_shared_proc,
+	  test_given_cgroup, test_figures,
 	  test_leaves_that_stay)

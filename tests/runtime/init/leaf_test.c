@@ -96,6 +96,17 @@ START_TEST(test_limits_are_written)
 }
 END_TEST
 
+/* Its shim is one of those that all together may be: so the leaf's limit is the one that is met, and tells. */
+START_TEST(test_all_processes)
+{
+	begin(ALL, 0);
+	leaves.processes = 40;
+	ck_assert_ptr_eq(leaf_take(&leaves, &(struct initmsg_limits) { .pids = 40 }, false), spare);
+	check_file("pids.max", "40");
+	end();
+}
+END_TEST
+
 /* What is in the files of a spare leaf already is not written again; what is too much there is taken back. */
 START_TEST(test_only_what_differs)
 {
@@ -241,6 +252,29 @@ START_TEST(test_missing_files)
 }
 END_TEST
 
+/* Counters of all together are compared with what they were when the command began, not when its leaf was made. */
+START_TEST(test_met_together)
+{
+	begin(CGROUP_MEMORY | CGROUP_PIDS, 0);
+	put(leaves.work_fd, "memory.events.local", "oom 4\noom_kill 0\n");
+	put(leaves.work_fd, "pids.events.local", "max 5\n");
+	ck_assert_ptr_eq(leaf_take(&leaves, &(struct initmsg_limits) { .pids = 40 }, false), spare);
+	put(spare->fd, "memory.events", "oom 0\noom_kill 1\n");
+	put(spare->fd, "pids.events", "max 0\n");
+	memset(&metrics, 0, sizeof(metrics));
+	ck_assert_int_eq(leaf_read(&leaves, spare, &metrics), INITMSG_NOT_KILLED); /* by the whole machine's want */
+	ck_assert_uint_eq(metrics.pids_refused, 0);
+	put(leaves.work_fd, "memory.events.local", "oom 5\noom_kill 0\n");
+	put(leaves.work_fd, "pids.events.local", "max 8\n");
+	ck_assert_int_eq(leaf_read(&leaves, spare, &metrics), INITMSG_KILLED_MEMORY_ALL);
+	ck_assert_uint_eq(metrics.pids_refused, 3);
+	put(spare->fd, "pids.events", "max 1\n"); /* its own limit says more */
+	ck_assert_int_eq(leaf_read(&leaves, spare, &metrics), INITMSG_KILLED_MEMORY_ALL);
+	ck_assert_uint_eq(metrics.pids_refused, 1);
+	end();
+}
+END_TEST
+
 /* Whose limit of memory it was that something was killed for. */
 START_TEST(test_why_it_was_killed)
 {
@@ -299,5 +333,6 @@ START_TEST(test_only_cgroups)
 }
 END_TEST
 
-UNIT_MAIN("runtime/init/leaf", test_limits_are_written, test_only_what_differs, test_without_controllers, test_fails_closed, test_too_many,
-	  test_leaving, test_figures, test_missing_files, test_why_it_was_killed, test_counters_stay, test_only_cgroups)
+UNIT_MAIN("runtime/init/leaf", test_limits_are_written, test_all_processes, test_only_what_differs, test_without_controllers,
+	  test_fails_closed, test_too_many, test_leaving, test_figures, test_missing_files, test_met_together,
+	  test_why_it_was_killed, test_counters_stay, test_only_cgroups)

@@ -336,11 +336,14 @@ static void fill_folder(void)
 	ck_assert_int_eq(unlink("/mnt/file"), 0);
 	ck_assert_uint_ge(watch_tmpfs_bytes(&folders, &contents) - before, SIZE);
 	ck_assert_uint_eq(contents, SIZE);
-	/* Mapped, its pages are known to be counted already. */
+	/* Mapped, its pages are counted already. */
 	void *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	memset(memory, 1, SIZE);
 	watch_files_read(&table, proc_fd, BUDGET_US, false);
-	ck_assert_uint_eq(watch_maps_counted(proc_fd, only_row(getpid(), 1), &folders), SIZE);
+	ck_assert_uint_eq(watch_maps_shared(proc_fd, only_row(getpid(), 1)), 0);
+	void *anonymous = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	memset(anonymous, 1, SIZE);
+	ck_assert_uint_eq(watch_maps_shared(proc_fd, only_row(getpid(), 1)), SIZE);
 	(void) munmap(memory, SIZE);
 	(void) fd_close(fd);
 	ck_assert_uint_eq(watch_tmpfs_bytes(&folders, &contents), before);

@@ -307,7 +307,7 @@ START_TEST(the_highest_figure_is_remembered)
 	watchdog_begin(&w, &tree, root, 0);
 	(void) watchdog_look(&w, &tree, 1);
 	ck_assert_uint_ge(tree.peak, (uint64_t) SIZE);
-	ck_assert_uint_le(tree.peak, (uint64_t) SIZE + SIZE / 10);
+	ck_assert_uint_le(tree.peak, (uint64_t) SIZE + SLACK);
 	ck_assert_uint_eq(tree.tasks_peak, 2);
 	(void) kill(root, SIGKILL);
 	(void) waitpid(root, NULL, 0);
