@@ -107,8 +107,11 @@ _noreturn_ void single(int control_fd, int signal_fd, const struct command_limit
 		refuse(control_fd, req.id, INITMSG_STEP_SETUP, (uint32_t) -r);
 	pid_t command = command_execute(&request, &notify, &failure);
 	govern_begun(govern, 0, command < 0 ? command : 1);
+	r = govern->watches ? caps_keep_to_watch() : caps_drop_all();
+	if (r < 0)
+		die("the capabilities", -r);
 	/* The command's pipes must close when it closes them. */
-	if (sysx_close_range(0, STDERR_FILENO, 0) < 0 || (govern->watches ? caps_keep_to_watch() : caps_drop_all()) < 0)
+	if (sysx_close_range(0, STDERR_FILENO, 0) < 0)
 		_exit(DIE_STATUS);
 	if (command < 0)
 		refuse(control_fd, req.id, failure.step, failure.errnum);
