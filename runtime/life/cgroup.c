@@ -187,6 +187,8 @@ static int enter_scope(struct cgroup_host *c, const char *path, pid_t pid, struc
 		return r;
 	take_base(c, &base);
 	r = cgroup_node_make(&c->node, base.fd);
+	/* systemd takes an empty scope down with all in it. It gives up, and leaves it for good, when something vanishes before its eyes. */
+	c->node.is_kept = r == 0;
 	if (r == 0)
 		r = cgroup_write_number(c->node.init_fd, "cgroup.procs", (uint64_t) pid);
 	if (r < 0)
@@ -412,14 +414,9 @@ int cgroup_place(struct cgroup_host *c, pid_t pid, struct err *err)
 
 void cgroup_done(struct cgroup_host *c)
 {
-	bool is_in_scope = c->report.backend == CGROUP_SYSTEMD && c->node.name[0] != '\0';
-
 	no_message(c);
 	scope_done(&c->scope);
 	(void) cgroup_node_finish(&c->node);
-	/* systemd removes an empty scope, and lets it be for good when the node vanishes before its eyes. Of root's it is root's alone. */
-	if (is_in_scope)
-		(void) rmdir(c->report.base);
 	cgroup_view_done(&c->view);
 }
 

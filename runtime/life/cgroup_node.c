@@ -244,6 +244,7 @@ void cgroup_node_forget(struct cgroup_node *n)
 	n->fd = fd_close(n->fd);
 	n->base_fd = fd_close(n->base_fd);
 	n->name[0] = '\0';
+	n->is_kept = false;
 }
 
 int cgroup_node_sweep(int base_fd, const char *name, bool dry_run)

@@ -38,7 +38,7 @@ struct cgroup_node {
 	int fd;      /* owned: carries the lock */
 	int init_fd; /* owned: its group init/; closed when the sandbox's first process is in it */
 	unsigned int controllers; /* those that are handed down in it */
-	bool is_kept; /* it is removed by somebody with the rights for it: the janitor */
+	bool is_kept; /* others remove it: the janitor, who has the rights for it, or systemd with the scope around it */
 };
 
 #define CGROUP_NODE_NONE { .name = "", .base_fd = -EBADF, .fd = -EBADF, .init_fd = -EBADF }

@@ -359,12 +359,12 @@ static int prepare_cgroup(struct host *host, const struct spec *spec, bool for_r
 
 	if (r < 0 || !for_real || !host->launched_by_root)
 		return r;
-	bool is_there = cgroup_clone_into(&host->cgroup) >= 0;
-	if (is_there)
+	bool is_ours = cgroup_clone_into(&host->cgroup) >= 0 && !node->is_kept;
+	if (is_ours)
 		r = janitor_keep_cgroup(&host->janitor, node->base_fd, node->name, &identity, err);
 	if (r == 0) /* later the rights for it are gone */
 		r = janitor_begin(&host->janitor, err);
-	node->is_kept = r == 0 && is_there;
+	node->is_kept = node->is_kept || (r == 0 && is_ours);
 	return r;
 }
 
