@@ -70,7 +70,7 @@ static int drop_bounding(void)
 
 int caps_keep_for_init(bool watch)
 {
-	enum kept set = watch ? KEPT_WATCH : KEPT_ADMIN;
+	enum kept set = watch && wall_stands(WALL_CAPS) ? KEPT_WATCH : KEPT_ADMIN; /* without the wall, commands would have it too */
 
 	/* A capability can become inheritable only while it is in the bounding set, and ambient only when it is inheritable. */
 	if (cap_set_proc(setup_sets[set]) < 0)
