@@ -187,7 +187,7 @@ static int enter_scope(struct cgroup_host *c, const char *path, pid_t pid, struc
 		return r;
 	take_base(c, &base);
 	r = cgroup_node_make(&c->node, base.fd);
-	/* systemd takes an empty scope down with all in it. It gives up, and leaves it for good, when something vanishes before its eyes. */
+	/* systemd takes an empty scope down with all in it. It leaves it for good when something vanishes before its eyes. */
 	c->node.is_kept = r == 0;
 	if (r == 0)
 		r = cgroup_write_number(c->node.init_fd, "cgroup.procs", (uint64_t) pid);
