@@ -30,6 +30,8 @@ enum {
 	PAUSE_MAX_MS = 1000,
 	COST_SHARE = 20,            /* looking may take a twentieth of the time … */
 	CREDIT_MAX_US = 250000,     /* … and what it did not take until now */
+	NEAR_SHARE = 4,             /* near the limit it may take a quarter: the look that comes late is the one that counts */
+	NEAR_PART = 4,              /* near: from this part of the limit on */
 	FILES_BUDGET_US = 4000,     /* of one look, for open files: a sandbox may have a million of them */
 	BYTES_PER_MS_OF_CPU = 4 << 20, /* one CPU fills 2 to 4 GB a second with new pages */
 	SAME_WORTH = 64,            /* from this part of the limit on a process is asked whether its memory is its parent's */
@@ -313,13 +315,15 @@ static uint64_t left_of(const struct watchdog *w, const struct watchdog_tree *tr
 
 int watchdog_pause_ms(struct watchdog *w, const struct watchdog_tree *trees, size_t count)
 {
-	uint64_t pause = MAX(left_of(w, trees, count) / w->bytes_per_ms / 2, (uint64_t) PAUSE_MIN_MS);
+	uint64_t left = left_of(w, trees, count);
+	uint64_t share = w->limit && left < w->limit - w->limit / NEAR_PART ? NEAR_SHARE : COST_SHARE;
+	uint64_t pause = MAX(left / w->bytes_per_ms / 2, (uint64_t) PAUSE_MIN_MS);
 	int64_t now = clock_now_ms();
 
 	w->credit_us = MIN(w->credit_us + (uint64_t) (now - w->paused_ms) * 1000 / COST_SHARE, (uint64_t) CREDIT_MAX_US);
 	w->credit_us -= MIN(w->credit_us, w->cost_us);
 	w->paused_ms = now;
-	pause = MAX(pause, (w->credit_us > 0 ? w->cost_us : w->cost_us * COST_SHARE) / 1000);
+	pause = MAX(pause, (w->credit_us > 0 ? w->cost_us : w->cost_us * share) / 1000);
 	return (int) MIN(pause, (uint64_t) PAUSE_MAX_MS);
 }
 

@@ -78,7 +78,7 @@ struct watchdog_tree *watchdog_offender(const struct watchdog *w, struct watchdo
 
 /*
  * Milliseconds until the next look, when the last one took @w->cost_us: half the time in which what is left could be filled.
- * On the whole, looking takes no more than a twentieth of the time; near a limit it may do so more often for a while.
+ * On the whole, looking takes no more than a twentieth of the time, near a limit a quarter; and for a while what it did not take before.
  */
 int watchdog_pause_ms(struct watchdog *w, const struct watchdog_tree *trees, size_t count);
 

@@ -291,10 +291,13 @@ START_TEST(looking_takes_no_more_than_its_share_but_for_a_while)
 			      .paused_ms = clock_now_ms() };
 	int looks = 0;
 
-	while (watchdog_pause_ms(&w, NULL, 0) < 200 && looks < 100)
+	while (watchdog_pause_ms(&w, NULL, 0) < 40 && looks < 100)
 		looks++;
 	ck_assert_int_ge(looks, 4);
 	ck_assert_int_le(looks, 10);
+	ck_assert_int_eq(watchdog_pause_ms(&w, NULL, 0), 40);
+	w.total = 32 * MIB;
+	ck_assert_int_eq(watchdog_pause_ms(&w, NULL, 0), 200);
 }
 END_TEST
 
