@@ -65,7 +65,7 @@ def check_text(t, kind, result):
     limit, peak = (metrics.get("limits") or {}).get("memory"), metrics.get("memory_peak", 0)
     if kind in IN_FOLDERS and not t.exact:
         peak = LIMIT * MIB  # what nobody can be blamed for
-    most = LIMIT * MIB * (1.02 if t.exact else OVERSHOOT)
+    most = LIMIT * MIB * (1.02 if t.exact else OVERSHOOT + 0.5)  # the figure has page tables and stacks of hundreds of processes besides
     t.ok(metrics.get("oom_killed") is True and metrics.get("signal") == 9 and limit == LIMIT * MIB and 0.8 * LIMIT * MIB <= peak <= most,
          "%s: the metrics say the same" % kind, result)
 
