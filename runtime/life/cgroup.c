@@ -386,7 +386,6 @@ static int tell(struct cgroup_host *c, struct err *err)
 			return err_set(err, ERR_SYSTEM, ENAMETOOLONG, "the path of the cgroup '%s/%s' is too long", c->report.base, c->node.name);
 		m.device = st.st_dev;
 		m.inode = st.st_ino;
-		m.controllers = c->report.controllers;
 	}
 	/* When the child is dead, its report tells why. A message of this size fits into an empty socket. */
 	IGNORE_RESULT(send(c->ours_fd, &m, sizeof(m), MSG_NOSIGNAL));

@@ -101,7 +101,6 @@ int cgroup_clone_failed(struct cgroup_host *c, int errnum, struct err *err) _mus
 /* What the child is told. */
 struct cgroup_message {
 	uint64_t device, inode; /* of the node; 0 when there is none after all */
-	uint32_t controllers;   /* that hold limits in it */
 	uint32_t is_required;   /* without it the start has to fail */
 	char path[SPEC_PATH_MAX]; /* of the node, in the launcher's mount namespace */
 };

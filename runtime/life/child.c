@@ -40,7 +40,6 @@ struct child {
 	int init_fd;
 	int server_fd;
 	int cgroup_fd; /* a detached mount of the sandbox's cgroup, or -EBADF */
-	unsigned int controllers; /* enum cgroup_controller: those that hold limits in it */
 };
 
 /* A session of its own: no controlling terminal to push characters into (TIOCSTI), no group to share signals with. */
@@ -179,7 +178,6 @@ static int step_cgroup(struct child *c)
 		return r;
 	if (m.inode != 0) {
 		c->cgroup_fd = open_node(&m);
-		c->controllers = c->cgroup_fd >= 0 ? m.controllers : 0;
 		if (c->cgroup_fd >= 0)
 			return 0;
 		if (m.is_required)
