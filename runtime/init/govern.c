@@ -9,6 +9,7 @@
 
 #include "runtime/base/fd.h"
 #include "runtime/base/wall.h"
+#include "runtime/init/cpus.h"
 #include "runtime/init/oomscore.h"
 #include "runtime/kern/cgroup.h"
 
@@ -18,6 +19,14 @@ enum {
 	SWEEP_PAUSE_MAX_MS = 3200,
 	TASKS_OF_OURS = 8,  /* init, the server and its threads, a shim */
 };
+
+/* No more CPUs than the share needs, where no cgroup measures it out: honest programs are then never stopped for a whole number. */
+static int bind_cpus(const struct govern *g)
+{
+	uint32_t milli = g->wishes.sandbox.cpu_milli;
+
+	return milli == 0 || (g->leaves.controllers & CGROUP_CPU) ? 0 : cpus_bind((milli + 999) / 1000);
+}
 
 /* What cgroups do not hold, such as the CPUs where that controller is not handed down, init does itself. */
 static int open_watch(struct govern *g)
@@ -56,7 +65,8 @@ int govern_open(struct govern *g, const struct govern_wishes *wishes, int node_f
 	if (r < 0 && wishes->shared_proc)
 		/* Each process has a limit of its own then, from the launcher; nobody holds their sum. */
 		g->wishes.sandbox.memory = g->wishes.command.memory = 0;
-	return open_watch(g);
+	r = bind_cpus(g);
+	return r < 0 ? r : open_watch(g);
 }
 
 const char *govern_manner(const struct govern *g)

@@ -205,25 +205,6 @@ static int step_limits(_unused_ struct child *c)
 	return setrlimit(RLIMIT_CORE, &limits[1]) < 0 ? -errno : 0;
 }
 
-static int step_cpus(struct child *c)
-{
-	size_t wanted = (size_t) ((c->launch->spec->cpu_milli + 999) / 1000);
-	cpu_set_t allowed, chosen;
-
-	if (wanted == 0)
-		return 0;
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
-		return -errno;
-	CPU_ZERO(&chosen);
-	for (size_t cpu = 0; cpu < CPU_SETSIZE && wanted > 0; cpu++) {
-		if (!CPU_ISSET(cpu, &allowed))
-			continue;
-		CPU_SET(cpu, &chosen);
-		wanted--;
-	}
-	return sched_setaffinity(0, sizeof(chosen), &chosen) < 0 ? -errno : 0;
-}
-
 /* Whatever the client had blocked or ignored is no business of the sandbox. */
 static int step_signals(_unused_ struct child *c)
 {
@@ -312,7 +293,6 @@ static const struct child_step {
 	{ step_cgroup, "open its cgroup", "init can give each command limits that the kernel holds; nothing else inside reaches a cgroup" },
 	{ step_enter_root, "enter its root", "the host's root is detached: no path leads there any more" },
 	{ step_limits, "set its resource limits", "no core dumps, which the kernel would hand to a program of the host" },
-	{ step_cpus, "choose its CPUs", "no more CPUs than were asked for" },
 	{ step_signals, "reset its signals", "what the caller blocks or ignores is no business of the sandbox" },
 	{ step_capabilities, "drop its capabilities", "init keeps what it needs to part commands; all others are gone for good" },
 	{ step_no_new_privs, "set no_new_privs", "set-user-ID programs give nothing" },
