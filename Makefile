@@ -156,6 +156,7 @@ SCOPE_MODS = \
 	runtime/scope/manager
 
 MCP_MODS = \
+	mcp/answer \
 	mcp/atomic \
 	mcp/batch \
 	mcp/bounds \
@@ -179,6 +180,8 @@ MCP_MODS = \
 	mcp/log \
 	mcp/loop \
 	mcp/method \
+	mcp/methods_life \
+	mcp/methods_tools \
 	mcp/metrics \
 	mcp/out \
 	mcp/registry \
@@ -190,6 +193,7 @@ MCP_MODS = \
 	mcp/server \
 	mcp/session \
 	mcp/slurp \
+	mcp/state \
 	mcp/text \
 	mcp/tool \
 	mcp/tool_list_directory \
@@ -198,6 +202,7 @@ MCP_MODS = \
 	mcp/tool_search_and_replace \
 	mcp/tool_search_workspace \
 	mcp/tool_write_file \
+	mcp/waiting \
 	mcp/work \
 	mcp/ws
 

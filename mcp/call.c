@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mcp/answer.h"
 #include "mcp/log.h"
 #include "mcp/registry.h"
 #include "mcp/schema.h"
@@ -60,8 +61,8 @@ static void audit_call(struct call *call, const cJSON *refused_args)
 		add_arguments(&line, call->args, CALL_SHOWN_ARGUMENT);
 	buf_add_str(&line, buf_error(&line) ? "" : ")");
 	log_line(MCP_LOG_INFO, "TOOL_CALL %s", buf_cstr(&line));
-	if (!refused_args && call->request->version != MCP_2026_07_28)
-		server_notify_log(call->server, MCP_LOG_INFO, buf_cstr(&line));
+	if (!refused_args)
+		answer_log(call->server, call->request, MCP_LOG_INFO, buf_cstr(&line));
 }
 
 static void audit_done(struct call *call)
@@ -76,10 +77,10 @@ static void audit_done(struct call *call)
 	log_line(call->pub.is_error ? MCP_LOG_WARNING : MCP_LOG_INFO, "TOOL_DONE %s [%s] %lldms | %s%s",
 		 call->tool->name, call->pub.is_error ? "FAIL" : "OK", (long long) (clock_now_ms() - call->started_ms),
 		 call->silent ? "cancelled | " : "", buf_cstr(&line));
-	if (call->pub.is_error && !call->silent && call->request->version != MCP_2026_07_28) {
+	if (call->pub.is_error && !call->silent) {
 		buf_clear(&line);
 		buf_addf(&line, "%s failed: %.500s", call->tool->name, text);
-		server_notify_log(call->server, MCP_LOG_ERROR, buf_cstr(&line));
+		answer_log(call->server, call->request, MCP_LOG_ERROR, buf_cstr(&line));
 	}
 }
 
@@ -87,7 +88,7 @@ static void audit_done(struct call *call)
 
 static void add_meta(struct buf *b, const struct call *call)
 {
-	bool stateless = call->request->version == MCP_2026_07_28;
+	bool stateless = call->request->terms.version == MCP_2026_07_28;
 	const cJSON *member;
 
 	if (!stateless && !call->pub.meta)
@@ -96,7 +97,7 @@ static void add_meta(struct buf *b, const struct call *call)
 	buf_add_char(b, '{');
 	if (stateless) {
 		jsonw_name(b, MCP_META_SERVER_INFO);
-		session_write_server_info(b, call->request->version);
+		session_write_server_info(b, call->request->terms.version);
 	}
 	cJSON_ArrayForEach(member, call->pub.meta) {
 		jsonw_name(b, member->string);
@@ -108,7 +109,7 @@ static void add_meta(struct buf *b, const struct call *call)
 static void send_result(struct call *call)
 {
 	const struct tool_call *pub = &call->pub;
-	enum mcp_version version = call->request->version;
+	enum mcp_version version = call->request->terms.version;
 	_cleanup_buf_ struct buf b = BUF_INIT(OUT_MESSAGE_MAX);
 
 	rpc_begin_result(&b, call->request->rpc.id);
@@ -125,7 +126,7 @@ static void send_result(struct call *call)
 	add_meta(&b, call);
 	buf_add_char(&b, '}');
 	rpc_end_result(&b);
-	server_answer(call->server, call->request, &b);
+	answer_send(call->server, call->request, &b);
 }
 
 static void call_free(struct call *call)
@@ -190,7 +191,7 @@ static struct call *call_new(struct server *s, struct request *req, const struct
 	call->tool = tool;
 	call->pub = (struct tool_call) {
 		.config = s->config,
-		.facts = server_facts(s),
+		.facts = state_facts(s),
 		.root_fd = s->root_fd,
 		.text = BUF_INIT(TOOL_TEXT_MAX),
 		.cancelled = &call->cancelled,
@@ -252,11 +253,8 @@ void call_start(struct server *s, struct request *req, const struct mcp_tool *to
 {
 	struct call *call = call_new(s, req, tool);
 
-	if (!call) {
-		server_refuse(s, req, RPC_INTERNAL_ERROR, "Out of memory.", NULL);
-		request_free(s, req);
-		return;
-	}
+	if (!call)
+		return answer_refuse(s, req, RPC_INTERNAL_ERROR, NULL, "Out of memory.");
 	if (!take_arguments(call))
 		return finish(call);
 	/* The message's text and tree may be large; only the id and the token are needed from here on. */
@@ -308,15 +306,14 @@ static void send_progress(struct call *call, int64_t now_ms)
 	_cleanup_buf_ struct buf b = BUF_INIT(4096);
 	double seconds = (double) (now_ms - call->started_ms) / 1000;
 
-	buf_add_str(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":");
-	buf_addf(&b, "%s,\"progress\":%.3f", call->request->rpc.token, seconds);
-	if (call->request->version >= MCP_2025_03_26 && call->job_active)
+	answer_begin_notification(&b, "notifications/progress");
+	buf_addf(&b, "\"progressToken\":%s,\"progress\":%.3f", call->request->rpc.token, seconds);
+	if (call->request->terms.version >= MCP_2025_03_26 && call->job_active)
 		buf_addf(&b, ",\"message\":\"%s: running for %.0f s, %llu bytes of output\"", call->tool->name, seconds,
 			 (unsigned long long) call->job.capture.total);
-	else if (call->request->version >= MCP_2025_03_26)
+	else if (call->request->terms.version >= MCP_2025_03_26)
 		buf_addf(&b, ",\"message\":\"%s: running for %.0f s\"", call->tool->name, seconds);
-	buf_add_str(&b, "}}");
-	(void) out_message(&call->server->out, &b);
+	(void) answer_notify(call->server, &b, true);
 }
 
 int64_t call_tick(struct server *s, int64_t now_ms)
@@ -325,8 +322,7 @@ int64_t call_tick(struct server *s, int64_t now_ms)
 
 	for (struct call *call = s->calls; call; call = call->next) {
 		if (now_ms >= call->progress_ms) {
-			if (!out_congested(&s->out))
-				send_progress(call, now_ms);
+			send_progress(call, now_ms);
 			call->progress_ms = now_ms + SERVER_PROGRESS_MS;
 		}
 		next = MIN(next, call->progress_ms);

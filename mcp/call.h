@@ -9,7 +9,7 @@
 
 #include "mcp/initc.h"
 #include "mcp/loop.h"
-#include "mcp/server.h"
+#include "mcp/state.h"
 #include "mcp/tool.h"
 #include "mcp/work.h"
 

@@ -22,6 +22,7 @@ enum mcp_log_level {
 	MCP_LOG_CRITICAL,
 	MCP_LOG_ALERT,
 	MCP_LOG_EMERGENCY,
+	MCP_LOG_OFF, /* above all of them; has no name */
 };
 
 void log_init(enum mcp_log_level level);

@@ -1,9 +1,28 @@
 /*
- * The methods a client may call.
+ * The methods a client may call. They come in groups, each in a file of its own that ends in its group's row; method.c
+ * lists the groups. What a group declares as a capability stands beside the handlers, so that neither is without the other.
  */
 #pragma once
 
-#include "mcp/server.h"
+#include "mcp/state.h"
+
+enum method_eras { METHOD_HANDSHAKE = 1 << 0, METHOD_STATELESS = 1 << 1, METHOD_BOTH = METHOD_HANDSHAKE | METHOD_STATELESS };
+
+struct method {
+	const char *name;
+	unsigned int eras; /* enum method_eras */
+	/* Takes the request over; the answer is sent now or later. */
+	void (*run)(struct server *s, struct request *req);
+};
+
+struct method_group {
+	const struct method *methods; /* the last one has no name */
+	/*
+	 * What stands for it in the capabilities of @version, such as "\"tools\":{}", or NULL: nothing is declared there.
+	 * NULL for a group without a capability.
+	 */
+	const char *(*capability)(enum mcp_version version);
+};
 
 /* Serves @req and takes it over; the answer is sent now or later. */
 void method_serve(struct server *s, struct request *req);
@@ -13,3 +32,9 @@ bool method_is_call(const struct rpc *m);
 
 /* A message without id. Never answered. */
 void method_notify(struct server *s, const struct rpc *m);
+
+/* Adds the capabilities of all groups in @version, an object. */
+void method_write_capabilities(struct buf *b, enum mcp_version version);
+
+/* The rows, each at the end of its group's file. */
+extern const struct method_group methods_life, methods_tools;

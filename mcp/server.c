@@ -13,67 +13,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "mcp/answer.h"
 #include "mcp/batch.h"
 #include "mcp/call.h"
 #include "mcp/log.h"
 #include "mcp/method.h"
 #include "mcp/registry.h"
 #include "mcp/text.h"
+#include "mcp/waiting.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
-#include "runtime/base/jsonw.h"
-
-enum { SERVER_ERROR_MAX = 16 * 1024 };
-
-/* --- answers ------------------------------------------------------------------------------------------------------ */
-
-void server_answer(struct server *s, const struct request *req, struct buf *json)
-{
-	const char *id = req->rpc.id;
-
-	if (req->batch) {
-		batch_add(req->batch, id, json);
-		return;
-	}
-	int r = out_message(&s->out, json);
-	if (r == 0)
-		return;
-	_cleanup_buf_ struct buf b = BUF_INIT(SERVER_ERROR_MAX);
-	rpc_write_error(&b, id, RPC_INTERNAL_ERROR,
-			r == -EMSGSIZE ? "The answer is too large for one message." : "Out of memory.", NULL);
-	(void) out_message(&s->out, &b);
-}
-
-void server_refuse(struct server *s, const struct request *req, enum rpc_code code, const char *message,
-		   const char *data)
-{
-	_cleanup_buf_ struct buf b = BUF_INIT(SERVER_ERROR_MAX);
-
-	log_line(MCP_LOG_DEBUG, "refused a message: %s", message);
-	rpc_write_error(&b, req->rpc.id, code, message, data);
-	server_answer(s, req, &b);
-}
-
-void server_notify_log(struct server *s, enum mcp_log_level level, const char *text)
-{
-	_cleanup_buf_ struct buf b = BUF_INIT(SERVER_ERROR_MAX);
-
-	if (!s->session.ready || level < s->session.log_level || out_congested(&s->out))
-		return;
-	buf_add_str(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":");
-	buf_addf(&b, "{\"level\":\"%s\",\"logger\":\"cloche\",\"data\":{\"msg\":", log_level_name(level));
-	jsonw_str(&b, text);
-	buf_add_str(&b, "}}}");
-	(void) out_message(&s->out, &b);
-}
-
-void request_free(struct server *s, struct request *req)
-{
-	s->held -= req->rpc.size;
-	rpc_done(&req->rpc);
-	batch_unref(req->batch);
-	free(req);
-}
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
@@ -89,57 +38,28 @@ static bool must_wait(const struct server *s, const struct request *req)
 
 static bool id_in_use(const struct server *s, const char *id)
 {
-	for (const struct request *req = s->waiting; req; req = req->next)
-		if (strcmp(req->rpc.id, id) == 0)
-			return true;
-	return call_find(s, id) != NULL;
+	return waiting_has(s, id) || call_find(s, id) != NULL;
 }
 
 static void serve_or_queue(struct server *s, struct request *req)
 {
-	if (!must_wait(s, req) && !(s->waiting && method_is_call(&req->rpc))) {
+	if (!must_wait(s, req) && !(s->waiting && method_is_call(&req->rpc)))
 		method_serve(s, req);
-		return;
-	}
-	req->next = NULL;
-	*s->waiting_last = req;
-	s->waiting_last = &req->next;
-	s->waiting_count++;
-}
-
-/* Takes the request behind @link out of the list of waiting ones. */
-static struct request *unlink_waiting(struct server *s, struct request **link)
-{
-	struct request *req = *link;
-
-	*link = req->next;
-	if (!*link)
-		s->waiting_last = link;
-	s->waiting_count--;
-	return req;
+	else
+		waiting_add(s, req);
 }
 
 static void serve_waiting(struct server *s)
 {
 	while (s->waiting && !must_wait(s, s->waiting))
-		method_serve(s, unlink_waiting(s, &s->waiting));
-}
-
-void server_forget(struct server *s, const char *id)
-{
-	for (struct request **link = &s->waiting; *link; link = &(*link)->next) {
-		if (strcmp((*link)->rpc.id, id) != 0)
-			continue;
-		request_free(s, unlink_waiting(s, link));
-		return;
-	}
+		method_serve(s, waiting_take(s));
 }
 
 /* Answers what is no message; a stream of nothing else is not worth an answer each. */
 static void answer_bad(struct server *s, const struct request *req)
 {
 	if (req->rpc.code == RPC_INVALID_PARAMS || s->bad_lines < SERVER_BAD_LINES_MAX)
-		server_refuse(s, req, req->rpc.code, req->rpc.problem, NULL);
+		answer_error(s, req, req->rpc.code, req->rpc.problem, NULL);
 	else if (s->bad_lines == SERVER_BAD_LINES_MAX)
 		log_line(MCP_LOG_WARNING, "%d lines in a row were no messages; further ones are not answered",
 			 s->bad_lines);
@@ -156,8 +76,8 @@ static void handle(struct server *s, struct request *req)
 			/* An answer with this id would settle the request that is running. */
 			free(req->rpc.id);
 			req->rpc.id = NULL;
-			server_refuse(s, req, RPC_INVALID_REQUEST,
-				      "The id of this request belongs to one that is still running.", NULL);
+			answer_error(s, req, RPC_INVALID_REQUEST,
+				     "The id of this request belongs to one that is still running.", NULL);
 			break;
 		}
 		serve_or_queue(s, req);
@@ -175,19 +95,6 @@ static void handle(struct server *s, struct request *req)
 		break;
 	}
 	request_free(s, req);
-}
-
-static struct request *request_new(struct server *s, struct batch *batch)
-{
-	struct request *req = calloc(1, sizeof(*req));
-
-	if (!req) {
-		log_line(MCP_LOG_ERROR, "dropped a message: out of memory");
-		return NULL;
-	}
-	req->batch = batch_ref(batch);
-	req->version = s->session.version;
-	return req;
 }
 
 static void handle_line(struct server *s, const char *line, size_t len, struct batch *batch)
@@ -409,14 +316,6 @@ static int watch_signals(struct server *s)
 	return s->signals.fd < 0 ? -errno : loop_add(&s->loop, &s->signals, EPOLLIN);
 }
 
-const struct facts *server_facts(struct server *s)
-{
-	if (!s->facts_known)
-		facts_find(&s->facts, &s->facts_files, s->config->root_name, s->root_fd);
-	s->facts_known = true;
-	return &s->facts;
-}
-
 int server_init(struct server *s, const struct mcp_config *config, const struct facts_files *files, int root_fd, int input_fd,
 		int output_fd, int init_fd)
 {
@@ -447,7 +346,7 @@ void server_done(struct server *s)
 {
 	work_done(&s->work);
 	while (s->waiting)
-		request_free(s, unlink_waiting(s, &s->waiting));
+		request_free(s, waiting_take(s));
 	initc_done(&s->initc);
 	out_done(&s->out);
 	registry_done();

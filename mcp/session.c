@@ -19,6 +19,11 @@ void session_init(struct session *s)
 	*s = (struct session) { .ready = false, .version = MCP_2025_11_25, .log_level = MCP_LOG_INFO };
 }
 
+struct terms session_terms(const struct session *s)
+{
+	return (struct terms) { .version = s->version, .log_level = MCP_LOG_OFF };
+}
+
 const char *session_version_name(enum mcp_version version)
 {
 	return names[version];
@@ -61,37 +66,38 @@ static bool refuse_version(struct refusal *r, const char *requested)
 }
 
 /* A request that names its protocol version. */
-static bool serve_stateless(const cJSON *meta, const cJSON *version, struct refusal *refusal)
+static bool serve_stateless(const cJSON *meta, const cJSON *version, struct terms *terms, struct refusal *refusal)
 {
 	const cJSON *level = cJSON_GetObjectItemCaseSensitive(meta, MCP_META_LOG_LEVEL);
-	enum mcp_log_level parsed;
+	const cJSON *capabilities = cJSON_GetObjectItemCaseSensitive(meta, MCP_META_CAPABILITIES);
 
 	if (!cJSON_IsString(version))
 		return refuse(refusal, RPC_INVALID_PARAMS, "_meta: " MCP_META_VERSION " must be a string.");
 	if (strcmp(version->valuestring, names[MCP_2026_07_28]) != 0)
 		return refuse_version(refusal, version->valuestring);
-	if (!cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(meta, MCP_META_CAPABILITIES)))
+	if (!cJSON_IsObject(capabilities))
 		return refuse(refusal, RPC_INVALID_PARAMS,
 			      "_meta: " MCP_META_CAPABILITIES " must be there and be an object.");
-	if (level && (!cJSON_IsString(level) || log_level_from_name(level->valuestring, &parsed) < 0))
+	if (level && (!cJSON_IsString(level) || log_level_from_name(level->valuestring, &terms->log_level) < 0))
 		return refuse(refusal, RPC_INVALID_PARAMS,
 			      "_meta: " MCP_META_LOG_LEVEL " is none of the eight levels.");
+	const cJSON *extensions = cJSON_GetObjectItemCaseSensitive(capabilities, "extensions");
+	terms->tasks = cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(extensions, MCP_EXTENSION_TASKS));
 	return true;
 }
 
-bool session_serve_as(const struct session *s, const struct rpc *m, enum mcp_version *ret_version,
-		      struct refusal *refusal)
+bool session_serve_as(const struct session *s, const struct rpc *m, struct terms *ret_terms, struct refusal *refusal)
 {
 	const cJSON *meta = rpc_param(m, "_meta");
 	const cJSON *version = cJSON_IsObject(meta) ? cJSON_GetObjectItemCaseSensitive(meta, MCP_META_VERSION) : NULL;
 	bool handshake = strcmp(m->method, "initialize") == 0 && (!version || rpc_param(m, "protocolVersion"));
 
-	*ret_version = s->version;
+	*ret_terms = session_terms(s);
 	if (handshake)
 		return true;
 	if (version) {
-		*ret_version = MCP_2026_07_28;
-		return serve_stateless(meta, version, refusal);
+		ret_terms->version = MCP_2026_07_28;
+		return serve_stateless(meta, version, ret_terms, refusal);
 	}
 	if (strcmp(m->method, "server/discover") == 0)
 		return refuse(refusal, RPC_INVALID_PARAMS, "_meta: " MCP_META_VERSION " is missing; it must be \"%s\".",

@@ -18,6 +18,7 @@ enum mcp_version { MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_2
 #define MCP_META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define MCP_META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define MCP_META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
+#define MCP_EXTENSION_TASKS "io.modelcontextprotocol/tasks"
 #define MCP_META_SERVER_INFO "io.modelcontextprotocol/serverInfo"
 
 struct session {
@@ -28,6 +29,16 @@ struct session {
 
 void session_init(struct session *s);
 
+/* What one request is served under. */
+struct terms {
+	enum mcp_version version;
+	enum mcp_log_level log_level; /* stateless: least level of notifications/message about this request, or MCP_LOG_OFF */
+	bool tasks;                   /* stateless: the client takes a task in place of a result (SEP-2663) */
+};
+
+/* Those of a request that says nothing itself. */
+struct terms session_terms(const struct session *s);
+
 /* A refusal of one request. */
 struct refusal {
 	enum rpc_code code;
@@ -35,9 +46,8 @@ struct refusal {
 	char data[400]; /* JSON text or "" */
 };
 
-/* Decides the revision for the request @m. True, or false with the refusal to answer. */
-bool session_serve_as(const struct session *s, const struct rpc *m, enum mcp_version *ret_version,
-		      struct refusal *refusal);
+/* Decides the terms of the request @m. True, or false with the refusal to answer. */
+bool session_serve_as(const struct session *s, const struct rpc *m, struct terms *ret_terms, struct refusal *refusal);
 
 /* Begins a handshake session. Never fails: an unknown @wanted (or NULL) gets the newest handshake revision. */
 enum mcp_version session_handshake(struct session *s, const char *wanted);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mcp/answer.h"
 #include "mcp/call.h"
 #include "mcp/log.h"
 #include "mcp/metrics.h"
@@ -78,8 +79,8 @@ struct log_post {
 
 static void tell_client(struct call *call, enum mcp_log_level level, const char *text)
 {
-	if (!call->silent && call->request->version != MCP_2026_07_28)
-		server_notify_log(call->server, level, text);
+	if (!call->silent)
+		answer_log(call->server, call->request, level, text);
 }
 
 static void log_posted(struct loop_post *post)

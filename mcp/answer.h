@@ -1,0 +1,50 @@
+/*
+ * What goes out: results, refusals and notifications.
+ *
+ * A result is begun, gets its members, and is finished, which sends it and ends the request's life:
+ *
+ *	_cleanup_buf_ struct buf b = BUF_INIT(8192);
+ *	answer_begin(&b, req);
+ *	answer_member(&b, "tools"); …
+ *	answer_finish(s, req, &b);
+ */
+#pragma once
+
+#include "mcp/state.h"
+
+/* Begins the result of @req; members follow, each after answer_member(). */
+void answer_begin(struct buf *b, const struct request *req);
+
+/* Adds what stands in front of a member's value: a comma unless it is the first, and its name. */
+void answer_member(struct buf *b, const char *name);
+
+/* Adds "ttlMs" and "cacheScope" in the revision that wants them: how long, and whether for everybody, the result holds. */
+void answer_cache(struct buf *b, const struct request *req, int64_t ttl_ms, bool is_public);
+
+/* Adds what every result of the stateless revision carries, sends the result and frees @req. The buffer is emptied. */
+void answer_finish(struct server *s, struct request *req, struct buf *b);
+
+/* The result without members. */
+void answer_empty(struct server *s, struct request *req);
+
+/* Answers with an error and frees @req; @data is JSON text or NULL. */
+void answer_refuse(struct server *s, struct request *req, enum rpc_code code, const char *data, const char *fmt, ...)
+	_printf_(5, 6);
+
+/* Sends the message @json as the answer of @req, which lives on. One that is too long becomes an error. */
+void answer_send(struct server *s, const struct request *req, struct buf *json);
+
+/* Answers with an error; @req lives on. */
+void answer_error(struct server *s, const struct request *req, enum rpc_code code, const char *message, const char *data);
+
+/* Begins {"jsonrpc":"2.0","method":@method,"params":{ ; members follow as above, then answer_notify(). */
+void answer_begin_notification(struct buf *b, const char *method);
+
+/*
+ * Closes and sends a notification. One that can be left out is left out while the reader does not keep up; then false
+ * is returned.
+ */
+bool answer_notify(struct server *s, struct buf *b, bool can_be_left_out);
+
+/* Sends notifications/message about @req, when its client wants this level. */
+void answer_log(struct server *s, const struct request *req, enum mcp_log_level level, const char *text);

@@ -1,0 +1,86 @@
+/*
+ * Methods of a connection's life: handshake, discovery, ping and the level of log messages. Runs on the event loop of
+ * cloche-mcp, without any capability.
+ */
+#include <string.h>
+
+#include "mcp/answer.h"
+#include "mcp/log.h"
+#include "mcp/method.h"
+#include "runtime/base/jsonw.h"
+
+enum { LIFE_ANSWER_MAX = 64 * 1024, LIFE_TTL_MS = 3600000 };
+
+static const char instructions[] =
+	"You work in a sandbox: a private Linux with the user's project at /workspace, an unprivileged account and no network. "
+	"Only /workspace is kept.\n"
+	"Paths may be relative to /workspace. Find files with search_workspace or list_directory. Read a file before you change "
+	"it, so that the text to replace matches exactly; use search_and_replace for changes, write_file for new files.\n"
+	"run_bash runs a command line in a fresh shell in /workspace, without terminal or input. Only files outlive a call: "
+	"processes left in the background end with their command. After its timeout a command is killed with all it started; "
+	"ask for a longer one where needed. The answer begins with the exit code. Long output is cut: narrow it with grep, "
+	"head or tail.";
+
+/* What both ways to meet a server tell of it. */
+static void add_introduction(struct buf *b, enum mcp_version version)
+{
+	answer_member(b, "capabilities");
+	method_write_capabilities(b, version);
+	answer_member(b, "instructions");
+	jsonw_str(b, instructions);
+}
+
+static void initialize(struct server *s, struct request *req)
+{
+	_cleanup_buf_ struct buf b = BUF_INIT(LIFE_ANSWER_MAX);
+
+	if (req->batch)
+		return answer_refuse(s, req, RPC_INVALID_REQUEST, NULL, "initialize must not be part of a batch.");
+	req->terms.version = session_handshake(&s->session, rpc_param_str(&req->rpc, "protocolVersion"));
+	answer_begin(&b, req);
+	answer_member(&b, "protocolVersion");
+	jsonw_str(&b, session_version_name(req->terms.version));
+	answer_member(&b, "serverInfo");
+	session_write_server_info(&b, req->terms.version);
+	add_introduction(&b, req->terms.version);
+	answer_finish(s, req, &b);
+}
+
+static void discover(struct server *s, struct request *req)
+{
+	_cleanup_buf_ struct buf b = BUF_INIT(LIFE_ANSWER_MAX);
+
+	answer_begin(&b, req);
+	answer_member(&b, "supportedVersions");
+	buf_addf(&b, "[\"%s\"]", session_version_name(MCP_2026_07_28));
+	add_introduction(&b, req->terms.version);
+	answer_cache(&b, req, LIFE_TTL_MS, true);
+	answer_finish(s, req, &b);
+}
+
+static void set_level(struct server *s, struct request *req)
+{
+	const char *level = rpc_param_str(&req->rpc, "level");
+	enum mcp_log_level parsed;
+
+	if (!level || log_level_from_name(level, &parsed) < 0)
+		return answer_refuse(s, req, RPC_INVALID_PARAMS, NULL,
+				     "The level must be one of debug, info, notice, warning, error, critical, alert, emergency.");
+	s->session.log_level = parsed;
+	answer_empty(s, req);
+}
+
+static const char *capability(enum mcp_version version)
+{
+	return version == MCP_2026_07_28 ? NULL : "\"logging\":{}";
+}
+
+static const struct method methods[] = {
+	{ "initialize", METHOD_HANDSHAKE, initialize },
+	{ "ping", METHOD_HANDSHAKE, answer_empty },
+	{ "logging/setLevel", METHOD_HANDSHAKE, set_level },
+	{ "server/discover", METHOD_STATELESS, discover },
+	{ NULL },
+};
+
+const struct method_group methods_life = { methods, capability };
