@@ -186,6 +186,7 @@ MCP_MODS = \
 	mcp/out \
 	mcp/registry \
 	mcp/reindent \
+	mcp/result \
 	mcp/rpc \
 	mcp/scan \
 	mcp/scan_token \
