@@ -41,6 +41,7 @@ KERN_MODS = \
 	runtime/kern/caps_override \
 	runtime/kern/cgroup \
 	runtime/kern/landlock \
+	runtime/kern/lockself \
 	runtime/kern/mountapply \
 	runtime/kern/mountentries \
 	runtime/kern/mountplan \

@@ -9,17 +9,15 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "gen/filter_compiler.h"
 #include "runtime/base/sysx.h"
 #include "runtime/kern/landlock.h"
+#include "runtime/kern/lockself.h"
 
 enum { CPU_SECONDS = 8 };
 
@@ -27,24 +25,17 @@ enum { CPU_SECONDS = 8 };
 
 static int limit_self(void)
 {
-	static const struct {
-		int resource;
-		rlim_t max;
-	} limits[] = {
-		{ RLIMIT_CORE, 0 },   { RLIMIT_CPU, CPU_SECONDS }, { RLIMIT_DATA, MEMORY_MAX }, { RLIMIT_FSIZE, 0 },
-		{ RLIMIT_NOFILE, 0 }, { RLIMIT_NPROC, 0 },
+	static const struct lockself_limit limits[] = {
+		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_CPU, CPU_SECONDS },
+		{ RLIMIT_FSIZE, 0 },
+		{ RLIMIT_NPROC, 0 },
+		{ RLIMIT_DATA, MEMORY_MAX },
+		{ RLIMIT_NOFILE, 0 },
 	};
+	enum { UNSANITIZED = 2 }; /* a sanitizer reserves far more than it uses, and opens files to explain what it found */
 
-	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
-		struct rlimit limit = { .rlim_cur = limits[i].max, .rlim_max = limits[i].max };
-
-		/* A sanitizer reserves far more than it uses, and opens files to explain what it found. */
-		if (ATTR_SANITIZED && (limits[i].resource == RLIMIT_DATA || limits[i].resource == RLIMIT_NOFILE))
-			continue;
-		if (sysx_prlimit(limits[i].resource, &limit, NULL) < 0)
-			return -errno;
-	}
-	return 0;
+	return lockself_limits(limits, ARRAY_LEN(limits) - (ATTR_SANITIZED ? UNSANITIZED : 0));
 }
 
 /*
@@ -60,18 +51,6 @@ static int drop_root(void)
 	return 0;
 }
 
-static int load_filter(void)
-{
-	struct sock_fprog prog = {
-		.len = ARRAY_LEN(filter_compiler),
-		.filter = (struct sock_filter *) (uintptr_t) filter_compiler, /* the kernel only reads it */
-	};
-
-	if (ATTR_SANITIZED)
-		return 0; /* its reports need what the filter denies */
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0 ? -errno : 0;
-}
-
 int confine_self(void)
 {
 	if (sysx_close_range(STDERR_FILENO + 1, ~0U, 0) < 0 && errno != ENOSYS)
@@ -84,5 +63,6 @@ int confine_self(void)
 	/* After the change of identity, which clears it. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -errno;
-	return load_filter();
+	/* A sanitizer's reports need what the filter denies. */
+	return ATTR_SANITIZED ? 0 : lockself_filter(filter_compiler, ARRAY_LEN(filter_compiler));
 }

@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,31 +18,16 @@
 #include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
 #include "runtime/kern/landlock.h"
+#include "runtime/kern/lockself.h"
 #include "runtime/spec/scopemsg.h"
 
 enum { CPU_SECONDS = 6 }; /* more than it may wait: it can be kept busy that long */
 
 #define MEMORY_MAX ((rlim_t) 32 << 20)
 
-struct limit {
-	int resource;
-	rlim_t max;
-};
-
-static int set_limits(const struct limit *limits, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct rlimit limit = { .rlim_cur = limits[i].max, .rlim_max = limits[i].max };
-
-		if (sysx_prlimit(limits[i].resource, &limit, NULL) < 0)
-			return -errno;
-	}
-	return 0;
-}
-
 int lockin_early(void)
 {
-	static const struct limit limits[] = { { RLIMIT_CORE, 0 }, { RLIMIT_CPU, CPU_SECONDS }, { RLIMIT_FSIZE, 0 } };
+	static const struct lockself_limit limits[] = { { RLIMIT_CORE, 0 }, { RLIMIT_CPU, CPU_SECONDS }, { RLIMIT_FSIZE, 0 } };
 
 	if (sysx_close_range(SCOPEMSG_FD + 1, ~0U, 0) < 0 && errno != ENOSYS)
 		return -errno;
@@ -52,7 +35,7 @@ int lockin_early(void)
 		return -errno;
 	(void) alarm(SCOPEMSG_LIFE_S); /* its action is the default one: the end */
 	int r = proc_hide();
-	return r < 0 ? r : set_limits(limits, ARRAY_LEN(limits));
+	return r < 0 ? r : lockself_limits(limits, ARRAY_LEN(limits));
 }
 
 static int drop_capabilities(void)
@@ -65,22 +48,16 @@ static int drop_capabilities(void)
 
 int lockin_late(void)
 {
-	static const struct limit limits[] = { { RLIMIT_DATA, MEMORY_MAX }, { RLIMIT_NPROC, 0 } };
+	static const struct lockself_limit limits[] = { { RLIMIT_DATA, MEMORY_MAX }, { RLIMIT_NPROC, 0 } };
 	int r = landlock_restrict(NULL, 0, true);
 
-	if (r < 0 || (r = set_limits(limits, ATTR_SANITIZED ? 0 : ARRAY_LEN(limits))) < 0)
+	if (r < 0 || (r = lockself_limits(limits, ATTR_SANITIZED ? 0 : ARRAY_LEN(limits))) < 0)
 		return r;
 	return drop_capabilities();
 }
 
 int lockin_filter(void)
 {
-	struct sock_fprog prog = {
-		.len = ARRAY_LEN(filter_scope),
-		.filter = (struct sock_filter *) (uintptr_t) filter_scope, /* the kernel only reads it */
-	};
-
-	if (ATTR_SANITIZED)
-		return 0; /* its reports need what the filter denies */
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0 ? -errno : 0;
+	/* A sanitizer's reports need what the filter denies. */
+	return ATTR_SANITIZED ? 0 : lockself_filter(filter_scope, ARRAY_LEN(filter_scope));
 }
