@@ -6,6 +6,7 @@
 #     debug     for gdb
 #     asan      AddressSanitizer and UBSan, for the unit tests
 #     holes     for tests only: single walls can be left out (runtime/base/wall.h); never installed
+#     fuzz      with clang's libFuzzer, for `make fuzz` alone
 # out/MODE/ holds the programs side by side, where cloche finds its helpers.
 
 -include config.mk
@@ -69,6 +70,7 @@ LIFE_MODS = \
 	runtime/life/idhelper \
 	runtime/life/janitor \
 	runtime/life/launch \
+	runtime/life/memfile \
 	runtime/life/placeholder \
 	runtime/life/policy \
 	runtime/life/policy_limits \
@@ -96,6 +98,9 @@ LIFE_MODS = \
 	runtime/life/workspace
 
 CLI_MODS = \
+	runtime/cli/client_config \
+	runtime/cli/client_file \
+	runtime/cli/clients \
 	runtime/cli/cmd_doctor \
 	runtime/cli/cmd_explain \
 	runtime/cli/cmd_gc \
@@ -143,11 +148,16 @@ COMPILE_MODS = \
 	runtime/compile/arch \
 	runtime/compile/confine \
 	runtime/compile/docker \
+	runtime/compile/edits \
 	runtime/compile/filter \
 	runtime/compile/filter_code \
 	runtime/compile/json \
+	runtime/compile/jsonc \
+	runtime/compile/jsonc_scan \
 	runtime/compile/profile \
-	runtime/compile/seccomp
+	runtime/compile/seccomp \
+	runtime/compile/toml \
+	runtime/compile/toml_scan
 
 # cloche-scope, where libsystemd is there.
 SCOPE_MODS = \
@@ -159,6 +169,7 @@ SCOPE_MODS = \
 MCP_MODS = \
 	mcp/answer \
 	mcp/atomic \
+	mcp/base64 \
 	mcp/batch \
 	mcp/bounds \
 	mcp/call \
@@ -167,26 +178,44 @@ MCP_MODS = \
 	mcp/check_json \
 	mcp/check_python \
 	mcp/closest \
+	mcp/complete \
 	mcp/diff \
 	mcp/dirlist \
 	mcp/edit \
+	mcp/excerpt \
 	mcp/explain \
+	mcp/extra_none \
 	mcp/facts \
 	mcp/folders \
 	mcp/frame \
 	mcp/glob \
 	mcp/hashset \
+	mcp/image \
 	mcp/initc \
+	mcp/json_token \
 	mcp/lines \
+	mcp/listen \
 	mcp/log \
 	mcp/loop \
+	mcp/marks \
 	mcp/method \
+	mcp/methods_completion \
 	mcp/methods_life \
+	mcp/methods_prompts \
+	mcp/methods_resources \
+	mcp/methods_subscribe \
+	mcp/methods_tasks \
 	mcp/methods_tools \
 	mcp/metrics \
+	mcp/mime \
+	mcp/nearby \
+	mcp/offload \
 	mcp/out \
+	mcp/prompts \
 	mcp/registry \
 	mcp/reindent \
+	mcp/resource \
+	mcp/resource_file \
 	mcp/result \
 	mcp/rpc \
 	mcp/scan \
@@ -194,8 +223,12 @@ MCP_MODS = \
 	mcp/schema \
 	mcp/server \
 	mcp/session \
+	mcp/skill \
 	mcp/slurp \
 	mcp/state \
+	mcp/subscribe \
+	mcp/task \
+	mcp/task_write \
 	mcp/text \
 	mcp/tool \
 	mcp/tool_list_directory \
@@ -204,7 +237,9 @@ MCP_MODS = \
 	mcp/tool_search_and_replace \
 	mcp/tool_search_workspace \
 	mcp/tool_write_file \
+	mcp/uri \
 	mcp/waiting \
+	mcp/watch \
 	mcp/work \
 	mcp/ws
 
@@ -221,24 +256,38 @@ UNIT_TESTS = \
 	tests/mcp/capture_test \
 	tests/mcp/check_json_test \
 	tests/mcp/check_test \
+	tests/mcp/complete_test \
 	tests/mcp/diff_test \
 	tests/mcp/edit_test \
+	tests/mcp/excerpt_test \
 	tests/mcp/facts_test \
 	tests/mcp/folders_test \
 	tests/mcp/frame_test \
 	tests/mcp/glob_test \
 	tests/mcp/hashset_test \
+	tests/mcp/json_token_test \
+	tests/mcp/image_test \
+	tests/mcp/marks_test \
 	tests/mcp/metrics_test \
+	tests/mcp/nearby_test \
+	tests/mcp/mime_test \
 	tests/mcp/out_test \
+	tests/mcp/prompts_test \
+	tests/mcp/resource_file_test \
 	tests/mcp/rpc_test \
 	tests/mcp/scan_test \
 	tests/mcp/schema_test \
+	tests/mcp/task_test \
+	tests/mcp/skill_test \
+	tests/mcp/text_test \
 	tests/mcp/tool_list_directory_test \
 	tests/mcp/tool_read_file_test \
 	tests/mcp/tool_run_bash_test \
 	tests/mcp/tool_search_and_replace_test \
 	tests/mcp/tool_search_workspace_test \
 	tests/mcp/tool_write_file_test \
+	tests/mcp/uri_test \
+	tests/mcp/watch_test \
 	tests/mcp/ws_test \
 	tests/runtime/base/buf_test \
 	tests/runtime/base/clock_test \
@@ -250,11 +299,14 @@ UNIT_TESTS = \
 	tests/runtime/base/proc_test \
 	tests/runtime/base/str_test \
 	tests/runtime/base/utf8_test \
+	tests/runtime/cli/client_file_test \
 	tests/runtime/cli/limits_test \
 	tests/runtime/cli/narrow_test \
 	tests/runtime/cli/setters_test \
 	tests/runtime/compile/docker_test \
+	tests/runtime/compile/jsonc_test \
 	tests/runtime/compile/profile_test \
+	tests/runtime/compile/toml_test \
 	tests/runtime/init/govern_test \
 	tests/runtime/init/leaf_test \
 	tests/runtime/init/notify_test \
@@ -351,7 +403,31 @@ attack_LINK = $(STATIC)
 bomb_LINK = $(STATIC)
 bomb_LIBS = -pthread
 
-TEST_PROG_MODS = $(sort $(foreach prog,$(TEST_PROGS),$($(notdir $(prog))_MODS)))
+# What the conformance suite asks for by name, in place of mcp/extra_none (mcp/extra.h).
+FIXTURE_MODS = \
+	tests/conformance/fixtures \
+	tests/conformance/fixtures_ask \
+	tests/conformance/fixtures_content \
+	tests/conformance/fixtures_input \
+	tests/conformance/fixtures_prompts \
+	tests/conformance/fixtures_resources \
+	tests/conformance/fixtures_text
+
+TEST_PROG_MODS = $(FIXTURE_MODS) $(sort $(foreach prog,$(TEST_PROGS),$($(notdir $(prog))_MODS)))
+
+# Fuzz targets of tests/fuzz; NAME_FUZZ is what one is made of beside its own file, NAME_LAYER what it looks at when not mcp.
+FUZZ_TARGETS = \
+	frame \
+	image \
+	json \
+	message \
+	names \
+	schema \
+	server \
+	settings
+settings_LAYER = compile
+server_FUZZ = tests/fuzz/inproc tests/fuzz/inproc_clock tests/fuzz/workspace
+FUZZ_MODS = $(FUZZ_TARGETS:%=tests/fuzz/%) $(sort $(foreach target,$(FUZZ_TARGETS),$($(target)_FUZZ))) tests/fuzz/replay
 
 # gen-filter compiles the built-in filters, at build time.
 GEN_FILTER_MODS = \
@@ -406,8 +482,8 @@ O = out/$(MODE)
 OBJ = $(O)/obj
 GEN = out/gen
 
-ifneq ($(filter-out release debug asan holes,$(MODE)),)
-$(error MODE=$(MODE) is not a build mode: use release, debug, asan or holes)
+ifneq ($(filter-out release debug asan holes fuzz,$(MODE)),)
+$(error MODE=$(MODE) is not a build mode: use release, debug, asan, holes or fuzz)
 endif
 
 release_CFLAGS = -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 $(HARDENING)
@@ -417,6 +493,15 @@ asan_CFLAGS = -O1 -g3 -fsanitize=address,undefined -fno-sanitize-recover=all -fn
 # The instrumentation makes paths that no source line has; these two warnings then speak about it, not about us.
 asan_CFLAGS += -Wno-null-dereference $(if $(filter -Wstringop-overflow%,$(WARNINGS)),-Wno-stringop-overflow)
 asan_LDFLAGS = -fsanitize=address,undefined
+fuzz_CFLAGS = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+fuzz_LDFLAGS = -fsanitize=fuzzer,address,undefined
+# configure chose the warnings for another compiler.
+FUZZ_CC = clang
+ifeq ($(MODE),fuzz)
+CC = $(FUZZ_CC)
+WARNINGS = -Wall -Wextra -Wno-missing-field-initializers -Wno-string-plus-int
+ERRORS =
+endif
 
 ALL_CPPFLAGS = -include config.h -iquote out -iquote $(srcdir) $(CPPFLAGS)
 ALL_CFLAGS = -std=gnu17 -fPIE -fno-common -fno-strict-aliasing -fvisibility=hidden -ffile-prefix-map=$(srcdir)/= \
@@ -453,8 +538,8 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all programs holes check check-unit check-system check-escape check-limits check-vm check-e2e check-filter check-wire check-headers check-man check-layers check-style check-lists lint \
-	analyze unit-tests list-unit-tests test-progs wire-tests install uninstall dist clean distclean help configured FORCE
+.PHONY: all programs holes check check-unit check-system check-escape check-limits check-vm check-e2e check-conformance check-filter check-fuzz check-wire check-headers check-man check-layers check-style check-lists lint \
+	analyze unit-tests list-unit-tests test-progs fuzz fuzz-rows fuzz-targets wire-tests conformance-tests install uninstall dist clean distclean help configured FORCE
 
 PROGRAMS = $(if $(CLI_MAIN),$(O)/cloche) $(if $(INIT_MAIN),$(O)/cloche-init) $(if $(MCP_MAIN),$(O)/cloche-mcp) \
 	$(if $(COMPILE_MAIN),$(O)/cloche-compile) $(if $(filter yes,$(HAVE_SYSTEMD)),$(O)/cloche-scope)
@@ -470,7 +555,8 @@ holes:
 help:
 	@echo 'make [all]          the programs, in out/$(MODE)/ (MODE=release|debug|asan|holes, V=1 shows the commands)'
 	@echo 'make check          all tests that need no second user: unit, filter, system, e2e, headers, layers, style, lint'
-	@echo 'make check-NAME     one of them: unit system escape limits e2e filter wire headers man layers style lists'
+	@echo 'make check-NAME     one of them: unit system escape limits e2e conformance filter wire headers man layers style lists'
+	@echo 'make fuzz           random inputs for the parsers (clang): TARGET=$(subst $() ,|,$(FUZZ_TARGETS)), SECONDS=N for each'
 	@echo 'make lint           shell scripts, man pages, static analysis;  make analyze: the slow compiler analysis'
 	@echo 'make install        with DESTDIR, prefix, bindir, libexecdir, datadir, mandir;  make uninstall'
 	@echo 'make dist           a source archive with configure;  make clean, make distclean'
@@ -526,6 +612,13 @@ $(O)/cloche-mcp: $(MCP_PARTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) $(LINK_USED) -pthread -o $@ $(MCP_PARTS) $(CJSON_LIBS) -lm
 
+# The server as the conformance suite wants it. Never installed.
+CONFORMANCE_PARTS = $(MCP_MAIN:%=$(OBJ)/%.o) $(FIXTURE_MODS:%=$(OBJ)/%.o) $(call lib,mcp kern spec base)
+$(O)/tests/conformance/server: $(CONFORMANCE_PARTS)
+	$(say) LINK $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) $(LINK_USED) -pthread -o $@ $(CONFORMANCE_PARTS) $(CJSON_LIBS) -lm
+
 COMPILE_PARTS = $(COMPILE_MAIN:%=$(OBJ)/%.o) $(call lib,compile kern spec base)
 $(O)/cloche-compile: $(COMPILE_PARTS)
 	$(say) LINK $@
@@ -538,7 +631,7 @@ $(O)/cloche-scope: $(SCOPE_PARTS)
 
 # --- generated headers -------------------------------------------------------------------------------------------------
 
-GEN_HEADERS = $(GEN)/host_etc.h $(GEN)/loopback.h $(GEN)/profiles.h $(GEN)/protected.h $(GEN)/denials.h $(FILTERS:%=$(GEN)/filter_%.h)
+GEN_HEADERS = $(GEN)/host_etc.h $(GEN)/loopback.h $(GEN)/profiles.h $(GEN)/protected.h $(GEN)/denials.h $(GEN)/icon.h $(GEN)/skill.h $(FILTERS:%=$(GEN)/filter_%.h)
 
 # Programs that run here while building have their own objects, the same in every mode.
 TOOL_COMPILE = $(CC) $(ALL_CPPFLAGS) -std=gnu17 -O1 -g $(WARNINGS) $(ERRORS) $(CJSON_CFLAGS) $(SECCOMP_CFLAGS) $(NL_CFLAGS) $(CFLAGS)
@@ -583,6 +676,18 @@ $(GEN)/profiles.h: $(BUILTIN_PROFILES:%=$(srcdir)/profiles/%.json) out/build/gen
 	$(Q)mkdir -p $(@D)
 	$(Q)out/build/gen-profiles $(BUILTIN_PROFILES:%=$(srcdir)/profiles/%.json) > $@
 
+$(GEN)/icon.h: $(srcdir)/mcp/icon.png
+	$(say) GEN $@
+	$(Q)mkdir -p $(@D)
+	$(Q){ echo '/* Made from mcp/icon.png. */' && printf '#define ICON_PNG_BASE64 "' && base64 <$< | tr -d '\n' && echo '"'; } > $@
+
+# The guide for agents, a line of it as a line of the string.
+$(GEN)/skill.h: $(srcdir)/mcp/skill/SKILL.md
+	$(say) GEN $@
+	$(Q)mkdir -p $(@D)
+	$(Q){ echo '/* Made from mcp/skill/SKILL.md. */' && echo 'const char skill_text[] =' && \
+		sed 's/[\\"]/\\&/g; s/.*/\t"&\\n"/' $< && echo '	;'; } > $@
+
 # What of the host's /etc is visible inside: lines `NAME  # reason`.
 $(GEN)/host_etc.h: $(srcdir)/rootfs/host-etc.list
 	$(say) GEN $@
@@ -609,11 +714,11 @@ out/man/%: $(srcdir)/docs/man/%.in $(O)/cloche $(srcdir)/tools/build/gen-man
 
 # Needed before the first compilation writes down who includes what.
 $(PROGRAM_MODS:%=$(OBJ)/%.o) $(PROGRAM_MODS:%=$(START_OBJ)/%.o) $(UNIT_TESTS:%=$(OBJ)/%.o) \
-	$(TEST_PROGS:%=$(OBJ)/%.o): | $(GEN_HEADERS)
+	$(TEST_PROGS:%=$(OBJ)/%.o) $(FUZZ_MODS:%=$(OBJ)/%.o): | $(GEN_HEADERS)
 
 # --- tests -------------------------------------------------------------------------------------------------------------
 
-check: check-lists check-layers check-style check-headers check-man lint check-unit check-filter check-wire check-system check-escape check-limits check-vm check-e2e
+check: check-lists check-layers check-style check-headers check-man lint check-unit check-filter check-wire check-system check-escape check-limits check-vm check-e2e check-conformance
 
 # A unit test is linked with the layers up to its own.
 below_base = base
@@ -647,7 +752,7 @@ list-unit-tests:
 
 # Whole programs, the filters and the MCP conversation: as the calling user; tools/check runs them as root and as another user.
 TEST_ENV = CLOCHE=$(abspath $(O)/cloche) CLOCHE_HOLES=$(abspath out/holes/cloche) TEST_WITH_FILTER=$(abspath $(O)/tests/helpers/with_filter) \
-	TEST_TRY_SYSCALL=$(abspath $(O)/tests/helpers/try_syscall) TEST_REFUSED=$(abspath $(O)/tests/helpers/refused) TEST_WITHOUT_CALLS=$(abspath $(O)/tests/helpers/without_calls) TEST_FAKEINIT=$(abspath $(O)/tests/mcp/fakeinit) TEST_ATTACK=$(abspath $(O)/tests/escape/attack) TEST_BOMB=$(abspath $(O)/tests/limits/bomb)
+	TEST_TRY_SYSCALL=$(abspath $(O)/tests/helpers/try_syscall) TEST_REFUSED=$(abspath $(O)/tests/helpers/refused) TEST_WITHOUT_CALLS=$(abspath $(O)/tests/helpers/without_calls) TEST_FAKEINIT=$(abspath $(O)/tests/mcp/fakeinit) TEST_CONFORMANCE=$(abspath $(O)/tests/conformance/server) TEST_ATTACK=$(abspath $(O)/tests/escape/attack) TEST_BOMB=$(abspath $(O)/tests/limits/bomb)
 check-system: all holes test-progs
 	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --title system $(sort $(filter-out %/lib.sh,$(wildcard $(srcdir)/tests/system/*.sh)))
 
@@ -684,10 +789,54 @@ check-vm: all holes test-progs
 wire-tests: $(O)/cloche-mcp $(O)/tests/mcp/fakeinit
 check-wire: wire-tests
 	$(Q)$(srcdir)/tools/run-tests --title 'MCP on the wire ($(MODE))' \
-		'$(srcdir)/tests/mcp/wire_test.py $(O)/tests/mcp/fakeinit $(O)/cloche-mcp'
+		$(patsubst %,'% $(O)/tests/mcp/fakeinit $(O)/cloche-mcp',$(sort $(wildcard $(srcdir)/tests/mcp/wire_*_test.py)))
 
 check-e2e: all
 	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --timeout 1200 --title e2e $(srcdir)/tests/e2e/run
+
+# Fuzz targets: with libFuzzer's main() in MODE=fuzz, else with one that replays stored inputs.
+FUZZ_DRIVER = $(if $(filter fuzz,$(MODE)),,$(OBJ)/tests/fuzz/replay.o)
+define fuzz_rule
+$(O)/tests/fuzz/$(1): $(OBJ)/tests/fuzz/$(1).o $($(1)_FUZZ:%=$(OBJ)/%.o) $(FUZZ_DRIVER) $(if $(filter server,$(1)),$(OBJ)/libmcp-inproc.a,$(call lib,$(or $($(1)_LAYER),mcp))) $(call lib,kern spec base)
+	$(say) LINK $$@
+	$(Q)mkdir -p $$(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -pthread -o $$@ $$^ $(CJSON_LIBS) -lm
+endef
+$(foreach target,$(FUZZ_TARGETS),$(eval $(call fuzz_rule,$(target))))
+
+# The server with time and random numbers of its own (tests/fuzz/inproc_clock.c).
+$(OBJ)/libmcp-inproc.a: $(OBJ)/libmcp.a
+	$(Q)$(OBJCOPY) --redefine-sym clock_gettime=inproc_clock_gettime --redefine-sym epoll_wait=inproc_epoll_wait \
+		--redefine-sym getrandom=inproc_getrandom $< $@
+OBJCOPY = objcopy
+
+# Stored inputs: those of the tree, and the rows of the table that the wire tests have.
+FUZZ_ROWS = out/fuzz/rows
+FUZZ_INPUTS = $(srcdir)/tests/fuzz/corpus/$(1) $(if $(filter frame message server,$(1)),$(FUZZ_ROWS))
+fuzz-rows:
+	$(Q)rm -rf $(FUZZ_ROWS)
+	$(Q)$(srcdir)/tests/mcp/wire_table.py --seeds $(FUZZ_ROWS)
+fuzz-targets: $(FUZZ_TARGETS:%=$(O)/tests/fuzz/%) fuzz-rows
+check-fuzz: fuzz-targets
+	$(Q)$(srcdir)/tools/run-tests --title 'stored inputs of the fuzz targets ($(MODE))' \
+		$(foreach target,$(FUZZ_TARGETS),'$(O)/tests/fuzz/$(target) $(call FUZZ_INPUTS,$(target))')
+
+# make fuzz [TARGET=NAME...] [SECONDS=N]: N seconds for each. Inputs that are worth keeping go to out/fuzz/corpus, what breaks
+# something to out/fuzz/found.
+TARGET = $(FUZZ_TARGETS)
+SECONDS = 60
+fuzz:
+	$(Q)$(MAKE) --no-print-directory MODE=fuzz fuzz-targets
+	$(Q)mkdir -p out/fuzz/found $(TARGET:%=out/fuzz/corpus/%)
+	$(Q)$(foreach target,$(TARGET),out/fuzz/tests/fuzz/$(target) -max_total_time=$(SECONDS) -timeout=60 -rss_limit_mb=4096 -max_len=8192 \
+		-dict=$(srcdir)/tests/fuzz/words.dict -print_final_stats=1 -artifact_prefix=out/fuzz/found/$(target)- \
+		out/fuzz/corpus/$(target) $(call FUZZ_INPUTS,$(target)) &&) true
+
+# The official conformance suite against a server with its fixtures, and in release builds against `cloche mcp` itself.
+conformance-tests: $(O)/tests/conformance/server $(O)/tests/mcp/fakeinit
+check-conformance: conformance-tests $(if $(filter asan,$(MODE)),,all)
+	$(Q)$(TEST_ENV) $(srcdir)/tools/run-tests --timeout 1200 --title 'MCP conformance ($(MODE))' \
+		'$(srcdir)/tests/conformance/run$(if $(filter asan,$(MODE)), fixtures)'
 
 # Every header compiles alone.
 HEADERS = $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/runtime/*/*.h $(srcdir)/mcp/*.h $(srcdir)/tests/harness/*.h)))
@@ -731,6 +880,7 @@ install: all
 	$(Q)$(INSTALL) -m 755 $(O)/cloche-init $(O)/cloche-mcp $(O)/cloche-compile $(DESTDIR)$(libexecdir)/cloche/
 	$(Q)if test '$(HAVE_SYSTEMD)' = yes; then $(INSTALL) -m 755 $(O)/cloche-scope $(DESTDIR)$(libexecdir)/cloche/; fi
 	$(Q)for f in $(PROFILES); do $(INSTALL) -m 644 $(srcdir)/$$f $(DESTDIR)$(datadir)/cloche/$${f#profiles/} || exit 1; done
+	$(Q)$(INSTALL) -D -m 644 $(srcdir)/mcp/skill/SKILL.md $(DESTDIR)$(datadir)/cloche/skills/cloche/SKILL.md
 	$(Q)for f in $(MAN_PAGES); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/} || exit 1; done
 	$(Q)$(INSTALL) -d $(DESTDIR)$(datadir)/cloche/apparmor
 	$(Q)sed 's,@CLOCHE@,$(bindir)/cloche,' $(srcdir)/profiles/apparmor/cloche.in > $(DESTDIR)$(datadir)/cloche/apparmor/cloche
@@ -776,4 +926,4 @@ config.h: $(srcdir)/tools/build/config.h.in config.status
 endif
 
 -include $(patsubst %,$(START_OBJ)/%.d,$(PROGRAM_MODS))
--include $(patsubst %,$(OBJ)/%.d,$(PROGRAM_MODS) $(UNIT_TESTS) $(TEST_PROGS) $(TEST_PROG_MODS)) $(GEN_FILTER_MODS:%=out/build/%.d) $(GEN_PROFILES_MODS:%=out/build/%.d)
+-include $(patsubst %,$(OBJ)/%.d,$(PROGRAM_MODS) $(UNIT_TESTS) $(TEST_PROGS) $(TEST_PROG_MODS) $(FUZZ_MODS)) $(GEN_FILTER_MODS:%=out/build/%.d) $(GEN_PROFILES_MODS:%=out/build/%.d)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "mcp/batch.h"
 #include "mcp/log.h"
@@ -13,6 +14,16 @@
 enum { ANSWER_ERROR_MAX = 16 * 1024, ANSWER_EMPTY_MAX = 4096 };
 
 /* --- results ------------------------------------------------------------------------------------------------------ */
+
+bool answer_is_first_page(struct server *s, struct request *req)
+{
+	const cJSON *cursor = rpc_param(&req->rpc, "cursor");
+
+	if (!cursor || cJSON_IsNull(cursor))
+		return true;
+	answer_refuse(s, req, RPC_INVALID_PARAMS, NULL, "This cursor is not one of ours: the list has a single page.");
+	return false;
+}
 
 void answer_begin(struct buf *b, const struct request *req)
 {
@@ -38,18 +49,29 @@ void answer_cache(struct buf *b, const struct request *req, int64_t ttl_ms, bool
 	jsonw_str(b, is_public ? "public" : "private");
 }
 
-void answer_finish(struct server *s, struct request *req, struct buf *b)
+/* @tell adds who we are. */
+static void finish(struct server *s, struct request *req, struct buf *b, void (*tell)(struct buf *b, enum mcp_version version))
 {
 	if (req->terms.version == MCP_2026_07_28) {
 		answer_member(b, "resultType");
 		buf_add_str(b, "\"complete\",\"_meta\":{\"" MCP_META_SERVER_INFO "\":");
-		session_write_server_info(b, MCP_2026_07_28);
+		tell(b, MCP_2026_07_28);
 		buf_add_char(b, '}');
 	}
 	buf_add_char(b, '}');
 	rpc_end_result(b);
 	answer_send(s, req, b);
 	request_free(s, req);
+}
+
+void answer_finish(struct server *s, struct request *req, struct buf *b)
+{
+	finish(s, req, b, session_write_server_info);
+}
+
+void answer_finish_introduction(struct server *s, struct request *req, struct buf *b)
+{
+	finish(s, req, b, session_introduce);
 }
 
 void answer_empty(struct server *s, struct request *req)
@@ -81,7 +103,7 @@ void answer_send(struct server *s, const struct request *req, struct buf *json)
 
 void answer_error(struct server *s, const struct request *req, enum rpc_code code, const char *message, const char *data)
 {
-	_cleanup_buf_ struct buf b = BUF_INIT(ANSWER_ERROR_MAX);
+	_cleanup_buf_ struct buf b = BUF_INIT(ANSWER_ERROR_MAX + (data ? strlen(data) : 0));
 
 	log_line(MCP_LOG_DEBUG, "refused a message: %s", message);
 	rpc_write_error(&b, req->rpc.id, code, message, data);
@@ -107,6 +129,12 @@ void answer_begin_notification(struct buf *b, const char *method)
 	buf_addf(b, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":{", method);
 }
 
+void answer_relate(struct buf *b, const struct request *req)
+{
+	if (req->task_id)
+		buf_addf(b, ",\"_meta\":{\"" MCP_META_RELATED_TASK "\":{\"taskId\":\"%s\"}}", req->task_id);
+}
+
 bool answer_notify(struct server *s, struct buf *b, bool can_be_left_out)
 {
 	if (can_be_left_out && out_congested(&s->out)) {
@@ -129,5 +157,6 @@ void answer_log(struct server *s, const struct request *req, enum mcp_log_level 
 	buf_addf(&b, "\"level\":\"%s\",\"logger\":\"cloche\",\"data\":{\"msg\":", log_level_name(level));
 	jsonw_str(&b, text);
 	buf_add_char(&b, '}');
+	answer_relate(&b, req);
 	(void) answer_notify(s, &b, true);
 }

@@ -12,6 +12,11 @@
 
 #include "mcp/state.h"
 
+/*
+ * For a list that has a single page: true unless @req asks for another one with a cursor; then it is refused and freed.
+ */
+bool answer_is_first_page(struct server *s, struct request *req);
+
 /* Begins the result of @req; members follow, each after answer_member(). */
 void answer_begin(struct buf *b, const struct request *req);
 
@@ -23,6 +28,9 @@ void answer_cache(struct buf *b, const struct request *req, int64_t ttl_ms, bool
 
 /* Adds what every result of the stateless revision carries, sends the result and frees @req. The buffer is emptied. */
 void answer_finish(struct server *s, struct request *req, struct buf *b);
+
+/* The same for the answer of server/discover, by which a client gets to know us. */
+void answer_finish_introduction(struct server *s, struct request *req, struct buf *b);
 
 /* The result without members. */
 void answer_empty(struct server *s, struct request *req);
@@ -39,6 +47,12 @@ void answer_error(struct server *s, const struct request *req, enum rpc_code cod
 
 /* Begins {"jsonrpc":"2.0","method":@method,"params":{ ; members follow as above, then answer_notify(). */
 void answer_begin_notification(struct buf *b, const char *method);
+
+/*
+ * Adds, to the notification in @b, the member "_meta" that names the task which @req belongs to, as 2025-11-25 wants
+ * it; nothing when there is none.
+ */
+void answer_relate(struct buf *b, const struct request *req);
 
 /*
  * Closes and sends a notification. One that can be left out is left out while the reader does not keep up; then false

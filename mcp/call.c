@@ -9,10 +9,13 @@
 #include <string.h>
 
 #include "mcp/answer.h"
+#include "mcp/extra.h"
 #include "mcp/log.h"
 #include "mcp/registry.h"
 #include "mcp/result.h"
 #include "mcp/schema.h"
+#include "mcp/task.h"
+#include "mcp/text.h"
 #include "runtime/base/clock.h"
 
 enum {
@@ -65,6 +68,22 @@ static void audit_call(struct call *call, const cJSON *refused_args)
 		answer_log(call->server, call->request, MCP_LOG_INFO, buf_cstr(&line));
 }
 
+/* How it ended, to the client. */
+static void tell_outcome(const struct call *call)
+{
+	const char *text = buf_cstr(&call->pub.text);
+	_cleanup_buf_ struct buf line = BUF_INIT(CALL_LINE_MAX);
+
+	if (call->pub.is_error) {
+		buf_addf(&line, "%s failed: %.500s", call->tool->name, text);
+	} else {
+		buf_addf(&line, "%s: %s", call->tool->name, call->pub.summary);
+		if (!call->pub.summary[0])
+			text_add_line(&line, text, strcspn(text, "\n"), CALL_SHOWN_SUMMARY);
+	}
+	answer_log(call->server, call->request, call->pub.is_error ? MCP_LOG_ERROR : MCP_LOG_INFO, buf_cstr(&line));
+}
+
 static void audit_done(struct call *call)
 {
 	const char *text = buf_cstr(&call->pub.text);
@@ -77,11 +96,8 @@ static void audit_done(struct call *call)
 	log_line(call->pub.is_error ? MCP_LOG_WARNING : MCP_LOG_INFO, "TOOL_DONE %s [%s] %lldms | %s%s",
 		 call->tool->name, call->pub.is_error ? "FAIL" : "OK", (long long) (clock_now_ms() - call->started_ms),
 		 call->silent ? "cancelled | " : "", buf_cstr(&line));
-	if (call->pub.is_error && !call->silent) {
-		buf_clear(&line);
-		buf_addf(&line, "%s failed: %.500s", call->tool->name, text);
-		answer_log(call->server, call->request, MCP_LOG_ERROR, buf_cstr(&line));
-	}
+	if (!call->silent)
+		tell_outcome(call);
 }
 
 /* --- the answer --------------------------------------------------------------------------------------------------- */
@@ -97,7 +113,8 @@ static void send_result(struct call *call)
 	answer_send(call->server, call->request, &b);
 }
 
-static void call_free(struct call *call)
+/* It is no longer in progress. */
+static void unlink_call(struct call *call)
 {
 	struct server *s = call->server;
 	struct call **p = &s->calls;
@@ -106,8 +123,13 @@ static void call_free(struct call *call)
 		p = &(*p)->next;
 	*p = call->next;
 	s->call_count--;
-	request_free(s, call->request);
+}
+
+void call_free(struct call *call)
+{
+	request_free(call->server, call->request);
 	buf_done(&call->pub.text);
+	buf_done(&call->pub.image);
 	cJSON_Delete(call->pub.meta);
 	cJSON_Delete(call->args);
 	(void) pthread_mutex_destroy(&call->lock);
@@ -121,6 +143,9 @@ static void finish(struct call *call)
 		tool_fail(&call->pub, "The answer of %s does not fit into %d bytes: ask for less at once.",
 			  call->tool->name, TOOL_TEXT_MAX);
 	audit_done(call);
+	unlink_call(call);
+	if (call->task)
+		return task_end(call->task);
 	if (!call->silent)
 		send_result(call);
 	call_free(call);
@@ -128,9 +153,46 @@ static void finish(struct call *call)
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
+/*
+ * The oldest call whose turn on a worker has come, or NULL. An answer is in memory until the reader takes it: so only as many calls
+ * as there are workers have one that is not yet sent. Those that were cancelled have none.
+ */
+static struct call *next_for_worker(const struct server *s)
+{
+	bool full = s->worker_calls >= WORK_THREADS_MAX || out_congested(&s->out);
+	struct call *next = NULL;
+
+	for (struct call *call = s->calls; call; call = call->next)
+		if (call->wants_worker && (!full || atomic_load(&call->cancelled)))
+			next = call;
+	return next;
+}
+
+static void start_workers(struct server *s)
+{
+	struct call *call;
+
+	while ((call = next_for_worker(s)) != NULL) {
+		int r = loop_accept_posts(&s->loop);
+		if (r == 0)
+			r = work_submit(&s->work, &call->work);
+		call->wants_worker = false;
+		s->worker_calls += r == 0;
+		if (r == 0)
+			continue;
+		tool_fail(&call->pub, "%s cannot run now: no thread could be started. Try again in a moment.", call->tool->name);
+		finish(call);
+	}
+}
+
 static void worker_finished(struct loop_post *post)
 {
-	finish(CONTAINER_OF(post, struct call, finished));
+	struct call *call = CONTAINER_OF(post, struct call, finished);
+	struct server *s = call->server;
+
+	s->worker_calls--;
+	finish(call);
+	start_workers(s);
 }
 
 static void run_on_worker(struct work_item *item)
@@ -168,6 +230,7 @@ static struct call *call_new(struct server *s, struct request *req, const struct
 	};
 	call->started_ms = clock_now_ms();
 	call->progress_ms = req->rpc.token ? call->started_ms + SERVER_PROGRESS_MS : INT64_MAX;
+	call->task_ms = req->terms.tasks && tool->tasks ? call->started_ms + extra_task_after_ms() : INT64_MAX;
 	call->work.run = run_on_worker;
 	call->finished.run = worker_finished;
 	(void) pthread_mutex_init(&call->lock, NULL);
@@ -217,12 +280,17 @@ static bool take_arguments(struct call *call)
 	return false;
 }
 
-void call_start(struct server *s, struct request *req, const struct mcp_tool *tool)
+void call_start(struct server *s, struct request *req, const struct mcp_tool *tool, int64_t ttl_ms)
 {
 	struct call *call = call_new(s, req, tool);
 
 	if (!call)
 		return answer_refuse(s, req, RPC_INTERNAL_ERROR, NULL, "Out of memory.");
+	if (ttl_ms > 0 && task_begin(call, ttl_ms) < 0) {
+		answer_error(s, req, RPC_INTERNAL_ERROR, "No task can be begun now. Call the tool without \"task\".", NULL);
+		unlink_call(call);
+		return call_free(call);
+	}
 	if (!take_arguments(call))
 		return finish(call);
 	/* The message's text and tree may be large; only the id and the token are needed from here on. */
@@ -235,14 +303,8 @@ void call_start(struct server *s, struct request *req, const struct mcp_tool *to
 		tool->run(&call->pub);
 		return call_settle(call);
 	}
-	int r = loop_accept_posts(&s->loop);
-	if (r == 0)
-		r = work_submit(&s->work, &call->work);
-	if (r < 0) {
-		tool_fail(&call->pub, "%s cannot run now: no thread could be started. Try again in a moment.",
-			  tool->name);
-		finish(call);
-	}
+	call->wants_worker = true;
+	start_workers(s);
 }
 
 /* --- cancellation and progress ------------------------------------------------------------------------------------ */
@@ -250,9 +312,18 @@ void call_start(struct server *s, struct request *req, const struct mcp_tool *to
 struct call *call_find(const struct server *s, const char *id)
 {
 	for (struct call *call = s->calls; call; call = call->next)
-		if (!call->silent && strcmp(call->request->rpc.id, id) == 0)
+		if (!call->silent && !call->task && strcmp(call->request->rpc.id, id) == 0)
 			return call;
 	return NULL;
+}
+
+void call_stop(struct call *call)
+{
+	call->silent = true;
+	call->progress_ms = call->task_ms = INT64_MAX;
+	atomic_store(&call->cancelled, true);
+	if (call->job_active)
+		initc_cancel(&call->job);
 }
 
 bool call_cancel(const struct server *s, const char *id)
@@ -261,11 +332,8 @@ bool call_cancel(const struct server *s, const char *id)
 
 	if (!call)
 		return false;
-	call->silent = true;
-	call->progress_ms = INT64_MAX;
-	atomic_store(&call->cancelled, true);
-	if (call->job_active)
-		initc_cancel(&call->job);
+	call_stop(call);
+	start_workers(call->server);
 	return true;
 }
 
@@ -281,19 +349,32 @@ static void send_progress(struct call *call, int64_t now_ms)
 			 (unsigned long long) call->job.capture.total);
 	else if (call->request->terms.version >= MCP_2025_03_26)
 		buf_addf(&b, ",\"message\":\"%s: running for %.0f s\"", call->tool->name, seconds);
+	answer_relate(&b, call->request);
 	(void) answer_notify(call->server, &b, true);
+}
+
+/* The client need not wait for it any longer. When there is no room for a task, it goes on as it is. */
+static void become_task(struct call *call, int64_t now_ms)
+{
+	call->task_ms = now_ms + TASK_AFTER_MS;
+	if (!call->server->stopping && task_begin(call, TASK_TTL_MS) == 0)
+		call->task_ms = INT64_MAX;
 }
 
 int64_t call_tick(struct server *s, int64_t now_ms)
 {
 	int64_t next = INT64_MAX;
 
+	start_workers(s);
 	for (struct call *call = s->calls; call; call = call->next) {
 		if (now_ms >= call->progress_ms) {
 			send_progress(call, now_ms);
 			call->progress_ms = now_ms + SERVER_PROGRESS_MS;
 		}
+		if (now_ms >= call->task_ms)
+			become_task(call, now_ms);
 		next = MIN(next, call->progress_ms);
+		next = MIN(next, call->task_ms);
 	}
 	return next;
 }

@@ -22,10 +22,13 @@ struct call {
 	cJSON *args;
 	atomic_bool cancelled;
 	bool silent; /* cancelled by the client: nothing more is sent for it */
+	struct task *task; /* what it has become, with its request answered, or NULL */
+	int64_t task_ms; /* when it becomes a task, where its client takes one in place of the result */
 	int64_t started_ms;
 	int64_t progress_ms; /* when the next progress notification is due */
 
 	/* A worker's call. */
+	bool wants_worker; /* and has none yet */
 	struct work_item work;
 	struct loop_post finished;
 
@@ -44,11 +47,17 @@ struct call {
 	pthread_cond_t wake;
 };
 
-/* Begins a call of @tool and takes the request over. */
-void call_start(struct server *s, struct request *req, const struct mcp_tool *tool);
+/* Begins a call of @tool and takes the request over. With @ttl_ms, as a task that is kept for so long; else 0. */
+void call_start(struct server *s, struct request *req, const struct mcp_tool *tool, int64_t ttl_ms);
 
 /* Cancels the call whose id has the JSON text @id. False when there is none. */
 bool call_cancel(const struct server *s, const char *id);
+
+/* Kills what @call runs and sends nothing more for it. It ends as always, soon. */
+void call_stop(struct call *call);
+
+/* Frees @call, which is not among those in progress any more, with its request. */
+void call_free(struct call *call);
 
 /* The call of this id that will be answered, or NULL. */
 struct call *call_find(const struct server *s, const char *id);
@@ -56,5 +65,8 @@ struct call *call_find(const struct server *s, const char *id);
 /* Answers a call of TOOL_ASYNC whose tool waits for no command any more. */
 void call_settle(struct call *call);
 
-/* Sends due progress notifications; returns when the next is due, or INT64_MAX. */
+/*
+ * Begins calls that waited for a worker, sends due progress notifications and makes long calls tasks; returns when there is more to do,
+ * or INT64_MAX.
+ */
 int64_t call_tick(struct server *s, int64_t now_ms);

@@ -26,6 +26,8 @@ void capture_add(struct capture *c, const char *data, size_t len)
 	uint64_t at = c->total > c->head.max ? c->total - c->head.max : 0; /* position behind the head */
 
 	c->total += len;
+	for (const char *p = data, *end = data + len; (p = memchr(p, '\n', (size_t) (end - p))) != NULL; p++)
+		c->newlines++;
 	if (to_head > 0)
 		buf_add(&c->head, data, to_head);
 	data += to_head;
@@ -47,12 +49,11 @@ void capture_add(struct capture *c, const char *data, size_t len)
 	memcpy(c->ring, data + first, len - first);
 }
 
-void capture_finish(struct capture *c, struct buf *head, struct buf *tail)
+/* Adds what lies behind the head. */
+static void add_ring(const struct capture *c, struct buf *head, struct buf *tail)
 {
 	uint64_t beyond = c->total - MIN(c->total, (uint64_t) c->head.max);
 
-	*head = c->head;
-	c->head = (struct buf) BUF_INIT(c->head.max);
 	*tail = (struct buf) BUF_INIT(c->ring_cap);
 	if (beyond == 0 || !c->ring)
 		return;
@@ -64,4 +65,18 @@ void capture_finish(struct capture *c, struct buf *head, struct buf *tail)
 	size_t from = (size_t) (beyond % c->ring_cap);
 	buf_add(tail, c->ring + from, c->ring_cap - from);
 	buf_add(tail, c->ring, from);
+}
+
+void capture_finish(struct capture *c, struct buf *head, struct buf *tail)
+{
+	*head = c->head;
+	c->head = (struct buf) BUF_INIT(c->head.max);
+	add_ring(c, head, tail);
+}
+
+void capture_peek(const struct capture *c, struct buf *head, struct buf *tail)
+{
+	*head = (struct buf) BUF_INIT(c->head.max);
+	buf_add(head, buf_cstr(&c->head), c->head.len);
+	add_ring(c, head, tail);
 }

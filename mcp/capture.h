@@ -12,7 +12,8 @@ struct capture {
 	struct buf head;
 	char *ring; /* allocated when the head is full */
 	size_t ring_cap;
-	uint64_t total; /* bytes seen */
+	uint64_t total;    /* bytes seen */
+	uint64_t newlines; /* among them */
 };
 
 void capture_init(struct capture *c, size_t head_max, size_t tail_max);
@@ -24,3 +25,6 @@ void capture_add(struct capture *c, const char *data, size_t len);
  * empty; else @head receives the first head_max and @tail the last tail_max bytes.
  */
 void capture_finish(struct capture *c, struct buf *head, struct buf *tail);
+
+/* As capture_finish(), but with copies, while more may come: which the caller releases. */
+void capture_peek(const struct capture *c, struct buf *head, struct buf *tail);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "mcp/hashset.h"
+#include "mcp/json_token.h"
 #include "mcp/text.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/utf8.h"
@@ -95,50 +96,22 @@ static void note_name(struct json *j, const char *quote)
 
 /* --- scalars ------------------------------------------------------------------------------------------------------ */
 
-/* Four hexadecimal digits behind "\u". */
-static bool hex4(struct json *j, unsigned int *ret)
-{
-	unsigned int value = 0;
-
-	for (int i = 0; i < 4; i++) {
-		char c = i < j->end - j->p ? j->p[i] : 0;
-		unsigned int digit;
-		if (c >= '0' && c <= '9')
-			digit = (unsigned int) (c - '0');
-		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-			digit = (unsigned int) ((c | 0x20) - 'a') + 10;
-		else
-			return wrong(j, j->p, "expected four hexadecimal digits behind \\u");
-		value = value << 4 | digit;
-	}
-	j->p += 4;
-	*ret = value;
-	return true;
-}
-
 static bool escape(struct json *j)
 {
-	const char *at = j->p++;
-	unsigned int unit, low;
+	static const char *const problems[] = {
+		[JSON_ESCAPE_LONE] = "half a surrogate pair",
+		[JSON_ESCAPE_CUT] = "the text ends within an escape",
+		[JSON_ESCAPE_UNKNOWN] = "there is no such escape; a backslash itself is written \\\\",
+		[JSON_ESCAPE_NO_HEX] = "expected four hexadecimal digits behind \\u",
+	};
+	uint32_t character;
+	size_t len = 0;
+	enum json_escape kind = json_escape(j->p, j->end, &len, &character);
 
-	if (j->p == j->end)
-		return wrong(j, at, "the text ends within an escape");
-	char c = *j->p++;
-	if (c != 'u')
-		return strchr("\"\\/bfnrt", c) && c
-			       ? true
-			       : wrong(j, at, "there is no such escape; a backslash itself is written \\\\");
-	if (!hex4(j, &unit))
-		return false;
-	if (unit < 0xD800 || unit > 0xDFFF)
-		return true;
-	/* A character above U+FFFF is a pair of surrogates. */
-	if (unit > 0xDBFF || j->end - j->p < 6 || j->p[0] != '\\' || j->p[1] != 'u')
-		return wrong(j, at, "half a surrogate pair");
-	j->p += 2;
-	if (!hex4(j, &low))
-		return false;
-	return low >= 0xDC00 && low <= 0xDFFF ? true : wrong(j, at, "half a surrogate pair");
+	if (kind != JSON_ESCAPE)
+		return wrong(j, j->p, "%s", problems[kind]);
+	j->p += len;
+	return true;
 }
 
 static bool string(struct json *j)
@@ -166,19 +139,6 @@ static bool string(struct json *j)
 	return wrong(j, quote, "the string that begins here has no closing quote");
 }
 
-static bool digits(struct json *j, const char *after)
-{
-	char wanted[60];
-
-	if (!is_digit(j)) {
-		text_format(wanted, sizeof(wanted), "a digit behind %s", after);
-		return expected(j, wanted);
-	}
-	while (is_digit(j))
-		j->p++;
-	return true;
-}
-
 static bool word(struct json *j, const char *text)
 {
 	size_t len = strlen(text);
@@ -191,33 +151,21 @@ static bool word(struct json *j, const char *text)
 
 static bool number(struct json *j)
 {
+	static const char *const wanted[] = {
+		[JSON_NUMBER_NO_DIGITS] = "a digit behind the minus sign",
+		[JSON_NUMBER_NO_FRACTION] = "a digit behind the decimal point",
+		[JSON_NUMBER_NO_EXPONENT] = "a digit behind the exponent's e",
+	};
 	const char *at = j->p;
+	enum json_number kind = json_number(at, j->end, &j->p);
 
-	if (*j->p == '-')
-		j->p++;
-	if (word(j, "Infinity")) {
+	if (kind == JSON_NUMBER_NO_DIGITS && word(j, "Infinity")) {
 		j->number_word = j->number_word ? j->number_word : at;
 		return true;
 	}
-	if (j->p < j->end && *j->p == '0') {
-		j->p++;
-		if (is_digit(j))
-			return wrong(j, at, "a number may not begin with 0");
-	} else if (!digits(j, "the minus sign")) {
-		return false;
-	}
-	if (j->p < j->end && *j->p == '.') {
-		j->p++;
-		if (!digits(j, "the decimal point"))
-			return false;
-	}
-	if (j->p < j->end && (*j->p == 'e' || *j->p == 'E')) {
-		j->p++;
-		if (j->p < j->end && (*j->p == '+' || *j->p == '-'))
-			j->p++;
-		return digits(j, "the exponent's e");
-	}
-	return true;
+	if (kind == JSON_NUMBER_ZERO)
+		return wrong(j, at, "a number may not begin with 0");
+	return kind == JSON_NUMBER || expected(j, wanted[kind]);
 }
 
 static bool literal(struct json *j)

@@ -20,6 +20,8 @@
 /* Line comparisons of one diff, roughly. */
 static const size_t work_max = 50 * 1000 * 1000;
 
+enum { DIFF_NAMES_MAX = 64 * 1024 }; /* bytes of the two lines with the file's name */
+
 static const char too_long[] = "[the diff is not shown: too long]\n";
 
 /*
@@ -240,7 +242,7 @@ static int compare(struct diff *df)
 static void add_line(struct buf *out, char mark, const char *p, size_t len)
 {
 	buf_add_char(out, mark);
-	utf8_repair(out, p, len);
+	text_add_repaired(out, p, len);
 	if (len == 0 || p[len - 1] != '\n')
 		buf_add_str(out, "\n\\ No newline at end of file\n");
 }
@@ -328,9 +330,9 @@ static void add_name(struct buf *out, const char *mark, const char *side, const 
 	buf_add_str(out, "\"\n");
 }
 
-static void write_hunks(struct buf *out, const char *name, const struct diff *df)
+static void write_hunks(struct buf *out, const char *name, const struct diff *df, size_t max)
 {
-	size_t left_out = 0;
+	size_t left_out = 0, line = 0;
 
 	add_name(out, "---", "a", name);
 	add_name(out, "+++", "b", name);
@@ -339,19 +341,22 @@ static void write_hunks(struct buf *out, const char *name, const struct diff *df
 		for (to = from + 1; to < df->changes; to++)
 			if (df->change[to].a - (df->change[to - 1].a + df->change[to - 1].a_count) > 2 * DIFF_CONTEXT)
 				break;
-		_cleanup_buf_ struct buf hunk = BUF_INIT(DIFF_TEXT_MAX);
+		_cleanup_buf_ struct buf hunk = BUF_INIT(max);
 		if (left_out == 0)
 			add_hunk(&hunk, df, from, to);
-		if (left_out || buf_error(&hunk) || out->len + hunk.len > DIFF_TEXT_MAX)
-			left_out++;
-		else
+		if (left_out == 0 && !buf_error(&hunk) && out->len + hunk.len + DIFF_NOTE_MAX <= max) {
 			buf_add(out, hunk.p, hunk.len);
+			continue;
+		}
+		if (left_out++ == 0)
+			line = df->change[from].b;
 	}
 	if (out->len == head) {
 		buf_clear(out);
 		buf_add_str(out, too_long);
 	} else if (left_out) {
-		buf_addf(out, "[%zu hunks of the diff are not shown: too long]\n", left_out);
+		buf_addf(out, "[%zu hunks of the diff are not shown, the first at line %zu: too long. To see it, call read_file with offset %zu.]\n",
+			 left_out, line + 1, line);
 	}
 }
 
@@ -362,10 +367,10 @@ static void diff_done(struct diff *df)
 	free(df->change);
 }
 
-int diff_unified(struct buf *out, const char *name, const struct buf *a, const struct buf *b)
+int diff_unified(struct buf *out, const char *name, const struct buf *a, const struct buf *b, size_t max)
 {
 	_cleanup_(diff_done) struct diff df = { .a = a, .b = b };
-	_cleanup_buf_ struct buf text = BUF_INIT((size_t) DIFF_TEXT_MAX * 2);
+	_cleanup_buf_ struct buf text = BUF_INIT(max + DIFF_NAMES_MAX);
 
 	if (a->len == b->len && memcmp(buf_cstr(a), buf_cstr(b), a->len) == 0)
 		return 0;
@@ -383,7 +388,7 @@ int diff_unified(struct buf *out, const char *name, const struct buf *a, const s
 		r = compare(&df);
 	if (r < 0)
 		return r;
-	write_hunks(&text, name, &df);
+	write_hunks(&text, name, &df, max);
 	buf_add(out, text.p, text.len);
 	return buf_error(&text);
 }

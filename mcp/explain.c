@@ -89,7 +89,7 @@ static bool names_hidden(const struct facts *facts, const char *start, const cha
 static bool misses_hidden(const struct facts *facts, const struct buf *text)
 {
 	static const char sign[] = "o such file or directory";
-	const char *at = text->p, *end = text->p + text->len;
+	const char *at = buf_cstr(text), *end = at + text->len;
 
 	while (text->len > 0 && (at = memmem(at, (size_t) (end - at), sign, sizeof(sign) - 1))) {
 		if (names_hidden(facts, text->p, at))
@@ -206,21 +206,22 @@ static void add_meta(struct tool_call *call, const struct initmsg_denials *denia
 		cJSON_Delete(list);
 }
 
-void explain_command(struct tool_call *call, const struct exec_result *res)
+void explain_command(struct buf *lines, struct tool_call *call, const struct exec_result *res)
 {
-	_cleanup_buf_ struct buf lines = BUF_INIT(TOOL_TEXT_MAX);
+	_cleanup_buf_ struct buf all = BUF_INIT(TOOL_TEXT_MAX);
 
-	if (denial_text(&lines, &res->denials, BEFORE, AFTER "\n") > 0)
+	if (denial_text(&all, &res->denials, BEFORE, AFTER "\n") > 0)
 		add_meta(call, &res->denials);
 	if (explain_has_failed(res))
-		add_notes(&lines, call->facts, res);
-	bounds_add_lines(&lines, call, res);
-	if (lines.len == 0 || buf_error(&lines))
-		return;
-	buf_truncate(&lines, lines.len - 1); /* the last line's break */
-	/* An empty line in front, whether or not the output ends in a line break. */
-	bool at_line = call->text.len > 0 && call->text.p[call->text.len - 1] == '\n';
-	buf_addf(&call->text, "%s%s", at_line ? "\n" : "\n\n", lines.p);
+		add_notes(&all, call->facts, res);
+	bounds_add_lines(&all, call, res);
+	size_t room = lines->max - lines->len, len = all.len;
+	while (len > 0 && len - 1 > room) { /* without the last line's break */
+		const char *before = memrchr(all.p, '\n', len - 1);
+		len = before ? (size_t) (before - all.p) + 1 : 0;
+	}
+	if (len > 0 && !buf_error(&all))
+		buf_add(lines, all.p, len - 1);
 }
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */

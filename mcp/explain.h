@@ -7,12 +7,12 @@
 #include "mcp/tool.h"
 
 /*
- * Adds what was denied to the command of @res: the system calls that the filter refused, and, when it failed, well-known error
+ * Adds to @lines what was denied to the command of @res: the system calls that the filter refused, and, when it failed, well-known error
  * messages in its output that this sandbox is the reason for. Each is said once, only when it is true for this sandbox, and
- * never with a word of the output. So are the limits that it felt. Adds nothing when there is nothing to tell. Refused calls go into
- * the result's _meta too.
+ * never with a word of the output. So are the limits that it felt. The last line has no line break; there is none when there is
+ * nothing to tell, and lines for which @lines has no room are left out. Refused calls go into the _meta of the result of @call too.
  */
-void explain_command(struct tool_call *call, const struct exec_result *res);
+void explain_command(struct buf *lines, struct tool_call *call, const struct exec_result *res);
 
 /* Whether the command of @res ended in another way than with status 0. */
 bool explain_has_failed(const struct exec_result *res);

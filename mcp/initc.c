@@ -97,6 +97,7 @@ static void complete(struct initc_job *job)
 		c->alive[job->class]--;
 	unlink_job(c, job);
 	job->res.output_total = job->capture.total;
+	job->res.output_newlines = job->capture.newlines;
 	capture_finish(&job->capture, &job->res.output, &job->res.tail);
 	release(job);
 	job->done(job);

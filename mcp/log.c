@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/str.h"
+
 enum { LOG_LINE_MAX = PIPE_BUF }; /* a line of this length is written to a pipe in one piece or not at all */
 
 static const char *const names[] = {
@@ -55,15 +57,8 @@ int log_level_from_name(const char *name, enum mcp_log_level *ret)
 /* Copies @text with control characters as \xNN, as far as it fits. Returns the new length. */
 static size_t add_escaped(char *line, size_t len, size_t cap, const char *text)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char) *text;
-		if (len + 5 > cap)
-			break;
-		if (c >= 0x20 && c != 0x7f)
-			line[len++] = *text;
-		else
-			len += (size_t) snprintf(line + len, 5, "\\x%02x", c);
-	}
+	for (; *text && len + STR_SHOWN_BYTE_MAX <= cap; text++)
+		len += str_show_byte(line + len, *text);
 	return len;
 }
 
@@ -106,15 +101,14 @@ void log_add_quoted(struct buf *line, const char *text, size_t len, size_t max)
 {
 	buf_add_char(line, '\'');
 	for (size_t i = 0; i < MIN(len, max); i++) {
-		unsigned char c = (unsigned char) text[i];
-		if (c == '\n')
+		char shown[STR_SHOWN_BYTE_MAX];
+		size_t shown_len = str_show_byte(shown, text[i]);
+		if (text[i] == '\n')
 			buf_add_str(line, "\\n");
-		else if (c == '\'' || c == '\\')
-			buf_addf(line, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			buf_addf(line, "\\x%02x", c);
+		else if (text[i] == '\'' || text[i] == '\\')
+			buf_addf(line, "\\%c", text[i]);
 		else
-			buf_add_char(line, (char) c);
+			buf_add(line, shown, shown_len);
 	}
 	buf_add_char(line, '\'');
 	if (len > max)

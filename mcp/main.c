@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "mcp/extra.h"
 #include "mcp/log.h"
 #include "mcp/server.h"
 #include "runtime/base/err.h"
@@ -28,7 +29,11 @@
 #include "runtime/spec/initmsg.h"
 #include "runtime/spec/spec.h"
 
-enum { EXIT_USAGE = 125 };
+enum {
+	EXIT_USAGE = 125,
+	POLICY_CHUNK = 16 * 1024,
+	POLICY_MAX = OUT_MESSAGE_MAX, /* what is larger could not be told */
+};
 
 /* The sanitizers' run time needs calls that the server does not, and to trace it. */
 static const bool confined = !ATTR_SANITIZED;
@@ -36,6 +41,7 @@ static const bool confined = !ATTR_SANITIZED;
 struct settings {
 	struct mcp_config config;
 	int64_t init_fd;
+	int64_t policy_fd; /* 0: none */
 	bool help;
 };
 
@@ -48,6 +54,7 @@ struct number {
 };
 
 static const struct number init_fd = { offsetof(struct settings, init_fd), STDERR_FILENO + 1, 1023 };
+static const struct number policy_fd = { offsetof(struct settings, policy_fd), STDERR_FILENO + 1, 1023 };
 static const struct number timeout = {
 	offsetof(struct settings, config.command_timeout_s), 1, SPEC_COMMAND_TIMEOUT_MAX
 };
@@ -55,6 +62,9 @@ static const struct number results = {
 	offsetof(struct settings, config.max_search_results), 1, SPEC_SEARCH_RESULTS_MAX
 };
 static const struct number read_bytes = { offsetof(struct settings, config.max_read_bytes), 1, SPEC_FILE_BYTES_MAX };
+static const struct number answer_chars = {
+	offsetof(struct settings, config.max_answer_chars), SPEC_ANSWER_CHARS_MIN, SPEC_ANSWER_CHARS_MAX
+};
 static const struct number open_files = { offsetof(struct settings, config.open_files), 1, INT64_MAX };
 static const struct number write_bytes = { offsetof(struct settings, config.max_write_bytes), 1, SPEC_FILE_BYTES_MAX };
 
@@ -122,6 +132,8 @@ static const struct opt options[] = {
 	{ .name = "root", .arg = "DIR", .groups = 1, .set = set_root, .help = "the workspace (/workspace)" },
 	{ .name = "init-fd", .arg = "N", .groups = 1, .set = set_number, .data = &init_fd,
 	  .help = "the socket to init (3)" },
+	{ .name = "policy-fd", .arg = "N", .groups = 1, .set = set_number, .data = &policy_fd,
+	  .help = "a file with the policy of the sandbox, JSON text" },
 	{ .name = "command-timeout", .arg = "SECONDS", .groups = 1, .set = set_number, .data = &timeout,
 	  .help = "default time limit of a command (60)" },
 	{ .name = "max-search-results", .arg = "N", .groups = 1, .set = set_number, .data = &results,
@@ -130,6 +142,8 @@ static const struct opt options[] = {
 	  .help = "largest file that is read (1048576)" },
 	{ .name = "max-write-bytes", .arg = "N", .groups = 1, .set = set_number, .data = &write_bytes,
 	  .help = "largest file that is written (5242880)" },
+	{ .name = "max-answer-chars", .arg = "N", .groups = 1, .set = set_number, .data = &answer_chars,
+	  .help = "longest text of one answer (40000)" },
 	{ .name = "limits", .arg = "HOW", .groups = 1, .set = set_limits,
 	  .help = "how limits of commands are held: exact or approximate" },
 	{ .name = "open-files", .arg = "N", .groups = 1, .set = set_number, .data = &open_files,
@@ -173,6 +187,34 @@ static int open_root(const char *name, struct err *err)
 }
 
 /*
+ * Reads what is to be told of the sandbox, a JSON object, whole and once: nothing has to stay open for it. It was written before the
+ * start; how limits are held in the end is put in front.
+ */
+static int read_policy(int fd, const char *limits, struct buf *ret, struct err *err)
+{
+	const char *quote = limits ? "\"" : "";
+
+	buf_addf(ret, "{\"limits_held\":%s%s%s", quote, limits ? limits : "null", quote);
+	size_t start = ret->len;
+	for (;;) {
+		char *to = buf_reserve(ret, POLICY_CHUNK);
+		ssize_t n = to ? read(fd, to, POLICY_CHUNK) : -1;
+
+		if (!to || (n < 0 && errno != EINTR))
+			return err_set(err, ERR_SYSTEM, to ? errno : -buf_error(ret), "the policy in descriptor %d cannot be read: %m", fd);
+		if (n == 0)
+			break;
+		ret->len += n < 0 ? 0 : (size_t) n;
+	}
+	(void) fd_close(fd);
+	if (ret->len < start + 2 || ret->p[start] != '{')
+		return err_set(err, ERR_USAGE, EINVAL, "--policy-fd %d: there is no JSON object in it", fd);
+	ret->p[start] = ',';
+	ret->p[ret->len] = '\0';
+	return 0;
+}
+
+/*
  * Nothing can be opened from now on but the workspace, whose files can be read, made and replaced, and /dev/null, the input of
  * commands. (Only looked up, yes, as with stat(2) or for the room in a folder.) Nothing is executed here: that is init's business.
  */
@@ -201,17 +243,22 @@ static int confine(int root_fd, struct err *err)
 }
 
 /* Returns the exit status, or -errno with @err filled when the server could not start. */
-static int serve(const struct settings *settings, struct err *err)
+static int serve(struct settings *settings, struct err *err)
 {
+	_cleanup_buf_ struct buf policy = BUF_INIT(POLICY_MAX);
 	_cleanup_fd_ int out_fd = steal_output(err);
 	if (out_fd < 0)
 		return out_fd;
 	_cleanup_fd_ int root_fd = open_root(settings->config.root_name, err);
 	if (root_fd < 0)
 		return root_fd;
+	int r = settings->policy_fd ? read_policy((int) settings->policy_fd, settings->config.limits, &policy, err) : 0;
+	if (r < 0)
+		return r;
+	settings->config.policy = policy.p;
 	struct facts_files files;
 	facts_open(&files);
-	int r = confine(root_fd, err);
+	r = confine(root_fd, err);
 	if (r < 0)
 		return r;
 	(void) signal(SIGPIPE, SIG_IGN);
@@ -241,6 +288,7 @@ int main(int argc, char **argv)
 			.max_search_results = 50,
 			.max_read_bytes = 1024 * 1024,
 			.max_write_bytes = 5 * 1024 * 1024,
+			.max_answer_chars = SPEC_ANSWER_CHARS,
 			/* A failed call is a warning, and ordinary: clients show whatever is on standard error. */
 			.log_level = MCP_LOG_ERROR,
 		},
@@ -249,6 +297,7 @@ int main(int argc, char **argv)
 	struct err err = { .code = ERR_NONE };
 
 	wall_from_arguments(&argc, &argv);
+	extra_arguments(&argc, argv);
 	int r = fd_ensure_stdio();
 	if (r < 0)
 		return EXIT_USAGE;

@@ -7,15 +7,24 @@
 
 #include "mcp/answer.h"
 #include "mcp/call.h"
+#include "mcp/extra.h"
 #include "mcp/log.h"
+#include "mcp/offload.h"
+#include "mcp/subscribe.h"
+#include "mcp/task.h"
 #include "mcp/waiting.h"
 
 static const struct method_group *const groups[] = {
+	&methods_completion,
 	&methods_life,
+	&methods_prompts,
+	&methods_resources,
+	&methods_subscribe,
 	&methods_tools,
+	&methods_tasks,
 };
 
-static const struct method *find(const char *name)
+const struct method *method_find(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(groups); i++)
 		for (const struct method *method = groups[i]->methods; method->name; method++)
@@ -26,13 +35,17 @@ static const struct method *find(const char *name)
 
 bool method_is_call(const struct rpc *m)
 {
-	return m->method && strcmp(m->method, "tools/call") == 0;
+	const struct method *method = m->method ? method_find(m->method) : NULL;
+
+	return method && (method->flags & METHOD_TAKES_TIME);
 }
 
 void method_write_capabilities(struct buf *b, enum mcp_version version)
 {
-	const char *separator = "";
+	const char *extra = extra_capabilities(version), *separator = "";
 
+	if (extra)
+		return buf_add_str(b, extra);
 	buf_add_char(b, '{');
 	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
 		const char *capability = groups[i]->capability ? groups[i]->capability(version) : NULL;
@@ -54,7 +67,8 @@ static void initialized(struct server *s, _unused_ const struct rpc *m)
 static void cancelled(struct server *s, const struct rpc *m)
 {
 	/* An unknown id is no error: its answer may be on its way. */
-	if (m->target && !call_cancel(s, m->target))
+	if (m->target && !call_cancel(s, m->target) && !offload_cancel(s, m->target) && !task_reader_cancel(s, m->target) &&
+	    !subscribe_cancel(s, m->target))
 		waiting_forget(s, m->target);
 }
 
@@ -80,7 +94,7 @@ void method_notify(struct server *s, const struct rpc *m)
 void method_serve(struct server *s, struct request *req)
 {
 	const char *name = req->rpc.method;
-	const struct method *method = find(name);
+	const struct method *extra = extra_method(name), *method = extra ? extra : method_find(name);
 	struct refusal refusal;
 
 	if (strncmp(name, "notifications/", strlen("notifications/")) == 0) {
@@ -91,7 +105,7 @@ void method_serve(struct server *s, struct request *req)
 	}
 	if (!session_serve_as(&s->session, &req->rpc, &req->terms, &refusal))
 		return answer_refuse(s, req, refusal.code, refusal.data[0] ? refusal.data : NULL, "%s", refusal.message);
-	if (!method || !(method->eras & (req->terms.version == MCP_2026_07_28 ? METHOD_STATELESS : METHOD_HANDSHAKE)))
+	if (!method || !(method->flags & (req->terms.version == MCP_2026_07_28 ? METHOD_STATELESS : METHOD_HANDSHAKE)))
 		return answer_refuse(s, req, RPC_METHOD_NOT_FOUND, NULL, "There is no method \"%.60s\" in protocol version %s.", name,
 				     session_version_name(req->terms.version));
 	method->run(s, req);

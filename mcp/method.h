@@ -6,11 +6,18 @@
 
 #include "mcp/state.h"
 
-enum method_eras { METHOD_HANDSHAKE = 1 << 0, METHOD_STATELESS = 1 << 1, METHOD_BOTH = METHOD_HANDSHAKE | METHOD_STATELESS };
+/* In which era there is a method. */
+enum method_flags {
+	METHOD_HANDSHAKE = 1 << 0,
+	METHOD_STATELESS = 1 << 1,
+	METHOD_BOTH = METHOD_HANDSHAKE | METHOD_STATELESS,
+	/* It takes time and memory, and waits in line while many such ones run; all others are answered at once. */
+	METHOD_TAKES_TIME = 1 << 2,
+};
 
 struct method {
 	const char *name;
-	unsigned int eras; /* enum method_eras */
+	unsigned int flags; /* enum method_flags */
 	/* Takes the request over; the answer is sent now or later. */
 	void (*run)(struct server *s, struct request *req);
 };
@@ -24,10 +31,13 @@ struct method_group {
 	const char *(*capability)(enum mcp_version version);
 };
 
+/* The product's own method of this name, or NULL. */
+const struct method *method_find(const char *name);
+
 /* Serves @req and takes it over; the answer is sent now or later. */
 void method_serve(struct server *s, struct request *req);
 
-/* Whether @m starts a tool, which takes time and memory; every other method is answered at once. */
+/* Whether the method of @m is of the kind METHOD_TAKES_TIME, such as tools/call. */
 bool method_is_call(const struct rpc *m);
 
 /* A message without id. Never answered. */
@@ -37,4 +47,5 @@ void method_notify(struct server *s, const struct rpc *m);
 void method_write_capabilities(struct buf *b, enum mcp_version version);
 
 /* The rows, each at the end of its group's file. */
-extern const struct method_group methods_life, methods_tools;
+extern const struct method_group methods_completion, methods_life, methods_prompts, methods_resources, methods_subscribe, methods_tasks,
+	methods_tools;

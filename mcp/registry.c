@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "mcp/extra.h"
 #include "mcp/rpc.h"
 #include "runtime/base/jsonw.h"
 
@@ -14,20 +15,28 @@ static const struct mcp_tool *const tools[] = {
 	&tool_search_workspace, &tool_run_bash,   &tool_search_and_replace,
 };
 
-static cJSON *schemas[ARRAY_LEN(tools)];
+static cJSON *schemas[ARRAY_LEN(tools) + EXTRA_TOOLS_MAX];
+
+/* The tool at position @i, or NULL behind the last. */
+static const struct mcp_tool *tool_at(size_t i)
+{
+	if (i < ARRAY_LEN(tools))
+		return tools[i];
+	return i < ARRAY_LEN(schemas) ? extra_tool(i - ARRAY_LEN(tools)) : NULL;
+}
 
 const struct mcp_tool *registry_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
-		if (strcmp(tools[i]->name, name) == 0)
-			return tools[i];
+	for (size_t i = 0; tool_at(i); i++)
+		if (strcmp(tool_at(i)->name, name) == 0)
+			return tool_at(i);
 	return NULL;
 }
 
 const cJSON *registry_schema(const struct mcp_tool *tool)
 {
-	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
-		if (tools[i] != tool)
+	for (size_t i = 0; tool_at(i); i++) {
+		if (tool_at(i) != tool)
 			continue;
 		if (!schemas[i])
 			schemas[i] = cJSON_Parse(tool->input_schema);
@@ -38,7 +47,7 @@ const cJSON *registry_schema(const struct mcp_tool *tool)
 
 void registry_done(void)
 {
-	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(schemas); i++) {
 		cJSON_Delete(schemas[i]);
 		schemas[i] = NULL;
 	}
@@ -50,13 +59,16 @@ static void add_flag(struct buf *b, const char *name, bool on)
 	buf_add_str(b, on ? "true" : "false");
 }
 
+/* Claude Code keeps the answer of a tool from its model when it is longer than this, unless the tool says how long it may be. */
+enum { REGISTRY_USUAL_CHARS = 50000 };
+
 static void add_text(struct buf *b, const char *name, const char *text)
 {
 	jsonw_name(b, name);
 	jsonw_str(b, text);
 }
 
-static void add_tool(struct buf *b, const struct mcp_tool *tool, const struct mcp_config *config)
+static void add_tool(struct buf *b, const struct mcp_tool *tool, const struct mcp_config *config, enum mcp_version version)
 {
 	buf_add_char(b, '{');
 	add_text(b, "name", tool->name);
@@ -75,22 +87,27 @@ static void add_tool(struct buf *b, const struct mcp_tool *tool, const struct mc
 	add_flag(b, "destructiveHint", tool->destructive);
 	add_flag(b, "idempotentHint", tool->idempotent);
 	add_flag(b, "openWorldHint", tool->open_world);
-	buf_add_str(b, "}}");
+	buf_add_char(b, '}');
+	if (config->max_answer_chars > REGISTRY_USUAL_CHARS && version >= MCP_2025_06_18)
+		buf_addf(b, ",\"_meta\":{\"anthropic/maxResultSizeChars\":%lld}", (long long) config->max_answer_chars);
+	if (tool->tasks && version == MCP_2025_11_25)
+		buf_add_str(b, ",\"execution\":{\"taskSupport\":\"optional\"}");
+	buf_add_char(b, '}');
 }
 
-void registry_list(struct buf *b, const struct mcp_config *config)
+void registry_list(struct buf *b, const struct mcp_config *config, enum mcp_version version)
 {
 	buf_add_char(b, '[');
-	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+	for (size_t i = 0; tool_at(i); i++) {
 		if (i > 0)
 			buf_add_char(b, ',');
-		add_tool(b, tools[i], config);
+		add_tool(b, tool_at(i), config, version);
 	}
 	buf_add_char(b, ']');
 }
 
 void registry_names(struct buf *b)
 {
-	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
-		buf_addf(b, "%s%s", i > 0 ? ", " : "", tools[i]->name);
+	for (size_t i = 0; tool_at(i); i++)
+		buf_addf(b, "%s%s", i > 0 ? ", " : "", tool_at(i)->name);
 }

@@ -3,17 +3,57 @@
  */
 #include "mcp/result.h"
 
+#include "mcp/base64.h"
 #include "runtime/base/jsonw.h"
+#include "runtime/base/utf8.h"
+
+enum { RESULT_NOTE_MAX = 160 };
+
+/*
+ * The text as it goes out. Tools keep to the longest answer themselves, where they can say how to go on; of one that did
+ * not, such as a very long message, the end is cut off.
+ */
+static void add_text(struct buf *b, const struct call *call)
+{
+	const struct buf *text = &call->pub.text;
+	size_t max = (size_t) call->server->config->max_answer_chars;
+
+	if (text->len <= max)
+		return jsonw_string(b, buf_cstr(text), text->len);
+	_cleanup_buf_ struct buf cut = BUF_INIT(max);
+	size_t shown = utf8_floor(text->p, max - RESULT_NOTE_MAX);
+	buf_add(&cut, text->p, shown);
+	buf_addf(&cut, "\n[answer truncated: the first %zu of %zu bytes are shown. Ask for less at once.]", shown, text->len);
+	jsonw_string(b, cut.p, cut.len);
+}
+
+static void add_content(struct buf *b, const struct call *call)
+{
+	const struct tool_call *pub = &call->pub;
+
+	buf_add_str(b, "\"content\":[{\"type\":\"text\",\"text\":");
+	add_text(b, call);
+	if (pub->image.len > 0 && !pub->is_error) {
+		buf_addf(b, "},{\"type\":\"image\",\"mimeType\":\"%s\",\"data\":\"", pub->image_type);
+		base64_add(b, pub->image.p, pub->image.len);
+		buf_add_char(b, '"');
+	}
+	buf_addf(b, "}],\"isError\":%s", pub->is_error ? "true" : "false");
+}
 
 static void add_meta(struct buf *b, const struct call *call)
 {
 	bool stateless = call->request->terms.version == MCP_2026_07_28;
 	const cJSON *member;
 
-	if (!stateless && !call->pub.meta)
+	if (!stateless && !call->pub.meta && !call->request->task_id)
 		return;
 	jsonw_name(b, "_meta");
 	buf_add_char(b, '{');
+	if (call->request->task_id && !stateless) {
+		jsonw_name(b, MCP_META_RELATED_TASK);
+		buf_addf(b, "{\"taskId\":\"%s\"}", call->request->task_id);
+	}
 	if (stateless) {
 		jsonw_name(b, MCP_META_SERVER_INFO);
 		session_write_server_info(b, call->request->terms.version);
@@ -30,12 +70,10 @@ void result_write(struct buf *b, const struct call *call)
 	const struct tool_call *pub = &call->pub;
 	enum mcp_version version = call->request->terms.version;
 
-	buf_add_str(b, "\"content\":[{\"type\":\"text\",\"text\":");
-	jsonw_string(b, buf_cstr(&pub->text), pub->text.len);
-	buf_addf(b, "}],\"isError\":%s", pub->is_error ? "true" : "false");
+	add_content(b, call);
 	if (call->server->config->structured_output && !pub->is_error && version >= MCP_2025_06_18) {
 		buf_add_str(b, ",\"structuredContent\":{\"result\":");
-		jsonw_string(b, buf_cstr(&pub->text), pub->text.len);
+		add_text(b, call);
 		buf_add_char(b, '}');
 	}
 	if (version == MCP_2026_07_28)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "mcp/json_token.h"
 #include "mcp/scan_token.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/utf8.h"
@@ -83,7 +84,7 @@ static bool string(struct scanner *s)
 	return ok;
 }
 
-/* Decodes the member name that was copied to the text from @from on. */
+/* Decodes the member name that was copied to the text from @from on: equal names are equal, however they are written. */
 static void decode_key(const struct scanner *s, size_t from, struct key *key)
 {
 	const char *p = s->t.to->p + from + 1, *end = s->t.to->p + s->t.to->len - 1;
@@ -91,21 +92,16 @@ static void decode_key(const struct scanner *s, size_t from, struct key *key)
 	key->hash = HASH_BEGIN;
 	key->len = 0;
 	while (p < end) {
-		int unit = (unsigned char) *p;
+		uint32_t c = '?';
 		size_t len = 1;
-		if (*p == '\\' && p[1] == 'u') {
-			unit = scan_token_escape(p, end);
-			len = 6;
-		} else if (*p == '\\') {
-			static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
-			const char *at = strchr(names, p[1]);
-			unit = at ? (unsigned char) values[at - names] : '?';
-			len = 2;
-		}
-		p += len;
-		key->hash = hash_add(key->hash, (uint64_t) unit);
+		if (*p == '\\')
+			(void) json_escape(p, end, &len, &c);
+		else
+			len = utf8_decode(p, (size_t) (end - p), &c);
+		p += MAX(len, (size_t) 1);
+		key->hash = hash_add(key->hash, c);
 		if (key->len < SCAN_NAME_MAX)
-			key->name[key->len] = unit >= 0x20 && unit < 0x7f ? (char) unit : '?';
+			key->name[key->len] = c >= 0x20 && c < 0x7f ? (char) c : '?';
 		key->len++;
 	}
 	key->name[MIN(key->len, (size_t) SCAN_NAME_MAX)] = '\0';

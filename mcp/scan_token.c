@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "mcp/json_token.h"
 #include "runtime/base/utf8.h"
 
 /* In place of what no text may hold, where an escape stood. */
@@ -41,58 +42,22 @@ bool scan_token_take(struct scan_token *s, char c)
 	return true;
 }
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-int scan_token_escape(const char *p, const char *end)
-{
-	int v = 0;
-
-	if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
-		return -1;
-	for (int i = 2; i < 6; i++) {
-		int h = hex_value(p[i]);
-		if (h < 0)
-			return -1;
-		v = v * 16 + h;
-	}
-	return v;
-}
-
 static bool escape(struct scan_token *s)
 {
-	if (s->end - s->p < 2)
-		return scan_token_fail(s, SCAN_SYNTAX, "a string does not end");
-	if (s->p[1] != 'u') {
-		if (!strchr("\"\\/bfnrt", s->p[1]) || s->p[1] == '\0')
-			return scan_token_fail(s, SCAN_SYNTAX, "unknown escape in a string");
-		scan_token_emit(s, s->p, 2);
-		s->p += 2;
-		return true;
-	}
-	int unit = scan_token_escape(s->p, s->end);
-	if (unit < 0)
-		return scan_token_fail(s, SCAN_SYNTAX, "\\u without four hexadecimal digits");
-	size_t len = 6;
-	bool lone = unit >= 0xdc00 && unit <= 0xdfff;
-	if (unit >= 0xd800 && unit <= 0xdbff) {
-		int low = scan_token_escape(s->p + 6, s->end);
-		if (low >= 0xdc00 && low <= 0xdfff)
-			len = 12;
-		else
-			lone = true;
-	}
-	if (!s->verbatim && unit == 0)
+	static const char *const problems[] = {
+		[JSON_ESCAPE_CUT] = "a string does not end",
+		[JSON_ESCAPE_UNKNOWN] = "unknown escape in a string",
+		[JSON_ESCAPE_NO_HEX] = "\\u without four hexadecimal digits",
+	};
+	uint32_t character = 0;
+	size_t len = 0;
+	enum json_escape kind = json_escape(s->p, s->end, &len, &character);
+
+	if (kind != JSON_ESCAPE && kind != JSON_ESCAPE_LONE)
+		return scan_token_fail(s, SCAN_SYNTAX, problems[kind]);
+	if (!s->verbatim && character == 0)
 		s->nul = true;
-	if (!s->verbatim && (lone || unit == 0))
+	if (!s->verbatim && (kind == JSON_ESCAPE_LONE || character == 0))
 		scan_token_emit(s, replacement, sizeof(replacement) - 1);
 	else
 		scan_token_emit(s, s->p, len);
@@ -146,37 +111,12 @@ bool scan_token_string(struct scan_token *s)
 	return scan_token_fail(s, SCAN_SYNTAX, "a string does not end");
 }
 
-static size_t digits(struct scan_token *s)
-{
-	const char *first = s->p;
-
-	while (s->p < s->end && *s->p >= '0' && *s->p <= '9')
-		s->p++;
-	return (size_t) (s->p - first);
-}
-
 bool scan_token_number(struct scan_token *s)
 {
 	const char *first = s->p;
 
-	if (*s->p == '-')
-		s->p++;
-	bool zero = s->p < s->end && *s->p == '0';
-	size_t n = digits(s);
-	if (n == 0 || (zero && n > 1))
+	if (json_number(s->p, s->end, &s->p) != JSON_NUMBER)
 		return scan_token_fail(s, SCAN_SYNTAX, "a number is malformed");
-	if (s->p < s->end && *s->p == '.') {
-		s->p++;
-		if (digits(s) == 0)
-			return scan_token_fail(s, SCAN_SYNTAX, "a number is malformed");
-	}
-	if (s->p < s->end && (*s->p == 'e' || *s->p == 'E')) {
-		s->p++;
-		if (s->p < s->end && (*s->p == '+' || *s->p == '-'))
-			s->p++;
-		if (digits(s) == 0)
-			return scan_token_fail(s, SCAN_SYNTAX, "a number is malformed");
-	}
 	if (s->p - first > SCAN_NUMBER_MAX && !s->verbatim)
 		return scan_token_fail(s, SCAN_SYNTAX, "a number has too many digits");
 	scan_token_emit(s, first, (size_t) (s->p - first));

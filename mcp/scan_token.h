@@ -35,6 +35,3 @@ bool scan_token_take(struct scan_token *s, char c);
 bool scan_token_string(struct scan_token *s);
 bool scan_token_number(struct scan_token *s);
 bool scan_token_word(struct scan_token *s, const char *text);
-
-/* The value of "\uXXXX" at @p, or -1. */
-int scan_token_escape(const char *p, const char *end);

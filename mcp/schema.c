@@ -9,10 +9,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "mcp/scan.h"
+#include "mcp/text.h"
 #include "runtime/base/attr.h"
 #include "runtime/base/opt.h"
 
@@ -20,8 +22,10 @@ enum {
 	SCHEMA_PATH_MAX = 160,
 	SCHEMA_NAMES_MAX = 32,
 	SCHEMA_MEMBERS_MAX = 64, /* of one object */
-	SCHEMA_SHOWN_MAX = 56, /* bytes of the short form of an offending value */
-	SCHEMA_SHOWN_STRING = 30, /* of them a string's own */
+	SCHEMA_ALIKE_MIN = 3,    /* letters that two names share as a whole: "old_text" and "old" */
+	SCHEMA_SHOWN_STRING = 30, /* bytes of an offending string that are told */
+	SCHEMA_SHOWN_NAME = 60,   /* … of the name of an unknown member */
+	SCHEMA_SHOWN_MAX = 160,   /* bytes of the short form of a value: each byte may need four */
 };
 
 /* Integers beyond this are not exact in a double, which is what cJSON holds. */
@@ -67,14 +71,30 @@ static void leave(struct check *c, size_t len)
 	c->path[len] = '\0';
 }
 
+/* Control characters are shown as \xNN: no value forges a line. */
+static void shown_string(const char *s, char text[static SCHEMA_SHOWN_MAX])
+{
+	_cleanup_buf_ struct buf line = BUF_INIT(SCHEMA_SHOWN_MAX);
+
+	text_add_line(&line, s, strlen(s), SCHEMA_SHOWN_STRING);
+	text_format(text, SCHEMA_SHOWN_MAX, "the string \"%s\"", buf_cstr(&line));
+}
+
+/* 5.1 as it was written: 15 digits tell all numbers that a person writes, 17 all others. */
+static void shown_number(double number, char text[static SCHEMA_SHOWN_MAX])
+{
+	(void) snprintf(text, SCHEMA_SHOWN_MAX, "%.15g", number);
+	if (strtod(text, NULL) != number) /* exact on purpose */
+		(void) snprintf(text, SCHEMA_SHOWN_MAX, "%.17g", number);
+}
+
 /* A short form of @value for a message. */
 static const char *shown(const cJSON *value, char text[static SCHEMA_SHOWN_MAX])
 {
 	if (cJSON_IsString(value))
-		(void) snprintf(text, SCHEMA_SHOWN_MAX, "the string \"%.*s\"%s", SCHEMA_SHOWN_STRING,
-				value->valuestring, strlen(value->valuestring) > SCHEMA_SHOWN_STRING ? ".." : "");
+		shown_string(value->valuestring, text);
 	else if (cJSON_IsNumber(value))
-		(void) snprintf(text, SCHEMA_SHOWN_MAX, "%.17g", value->valuedouble);
+		shown_number(value->valuedouble, text);
 	else if (cJSON_IsBool(value))
 		(void) snprintf(text, SCHEMA_SHOWN_MAX, "%s", cJSON_IsTrue(value) ? "true" : "false");
 	else
@@ -188,6 +208,33 @@ static bool to_array(cJSON *value)
 	return cJSON_IsArray(value);
 }
 
+/* Whether the string @s can be meant as an array of one: not when it looks like several, or like JSON that does not parse. */
+static bool is_one_item(const char *s)
+{
+	return *s && s[strcspn(s, "[]{}\", \t\r\n")] == '\0';
+}
+
+/* What stands where an array of its kind belongs becomes an array of one. */
+static void item_to_array(const cJSON *schema, cJSON *value)
+{
+	const char *wanted = cJSON_GetStringValue(keyword(keyword(schema, "items"), "type"));
+	cJSON *item = NULL;
+
+	if (wanted && strcmp(wanted, "string") == 0 && cJSON_IsString(value) && is_one_item(value->valuestring))
+		item = cJSON_Duplicate(value, true);
+	else if (wanted && strcmp(wanted, "object") == 0)
+		item = cJSON_IsString(value) ? parse_string(value) : cJSON_Duplicate(value, true);
+	if (item && (cJSON_IsString(item) || cJSON_IsObject(item))) {
+		cJSON *array = cJSON_CreateArray();
+		if (array && cJSON_AddItemToArray(array, item)) {
+			become(value, array);
+			return;
+		}
+		cJSON_Delete(array);
+	}
+	cJSON_Delete(item);
+}
+
 static bool to_object(cJSON *value)
 {
 	cJSON *parsed = cJSON_IsString(value) ? parse_string(value) : NULL;
@@ -204,11 +251,12 @@ static bool to_object(cJSON *value)
 static void check_number(struct check *c, const cJSON *schema, cJSON *value)
 {
 	const cJSON *minimum = keyword(schema, "minimum"), *maximum = keyword(schema, "maximum");
+	char bound[SCHEMA_SHOWN_MAX], text[SCHEMA_SHOWN_MAX];
 
 	if (minimum && value->valuedouble < minimum->valuedouble)
-		problem(c, "must be at least %.17g, but is %.17g", minimum->valuedouble, value->valuedouble);
+		problem(c, "must be at least %s, but is %s", shown(minimum, bound), shown(value, text));
 	if (maximum && value->valuedouble > maximum->valuedouble)
-		problem(c, "must be at most %.17g, but is %.17g", maximum->valuedouble, value->valuedouble);
+		problem(c, "must be at most %s, but is %s", shown(maximum, bound), shown(value, text));
 }
 
 static void check_length(struct check *c, const cJSON *least, const cJSON *most, size_t n, const char *unit)
@@ -267,6 +315,18 @@ static void drop_duplicates(cJSON *object)
 	}
 }
 
+/* The name that @name most likely stands for, or NULL. */
+static const char *nearest(const char *name, const char *const *names, size_t count)
+{
+	const char *near = opt_nearest(name, names, count);
+
+	for (size_t i = 0; !near && i < count; i++)
+		if ((strlen(name) >= SCHEMA_ALIKE_MIN && strcasestr(names[i], name)) ||
+		    (strlen(names[i]) >= SCHEMA_ALIKE_MIN && strcasestr(name, names[i])))
+			near = names[i];
+	return near;
+}
+
 static void unknown_member(struct check *c, const cJSON *properties, const char *name)
 {
 	const char *names[SCHEMA_NAMES_MAX] = { NULL };
@@ -276,7 +336,7 @@ static void unknown_member(struct check *c, const cJSON *properties, const char 
 	cJSON_ArrayForEach(property, properties)
 		if (count < SCHEMA_NAMES_MAX)
 			names[count++] = property->string;
-	const char *near = opt_nearest(name, names, count);
+	const char *near = nearest(name, names, count);
 	if (near) {
 		problem(c, "there is no such argument; did you mean \"%s\"?", near);
 		return;
@@ -331,7 +391,9 @@ static void check_object(struct check *c, const cJSON *schema, cJSON *value)
 	cJSON_ArrayForEach(member, value) {
 		if (cJSON_GetObjectItemCaseSensitive(properties, member->string) || buf_error(c->problems))
 			continue;
-		size_t len = enter(c, "%s%.60s", c->path[0] ? "." : "", member->string);
+		_cleanup_buf_ struct buf name = BUF_INIT(SCHEMA_PATH_MAX * 2);
+		text_add_line(&name, member->string, strlen(member->string), SCHEMA_SHOWN_NAME);
+		size_t len = enter(c, "%s%s", c->path[0] ? "." : "", buf_cstr(&name));
 		if (cJSON_IsFalse(keyword(schema, "additionalProperties")))
 			unknown_member(c, properties, member->string);
 		leave(c, len);
@@ -363,6 +425,8 @@ static void apply(struct check *c, const cJSON *schema, cJSON *value)
 			continue;
 		if (types[i].coerce == to_string)
 			number_to_string(schema, value);
+		if (types[i].coerce == to_array && !to_array(value))
+			item_to_array(schema, value);
 		if (!types[i].coerce(value))
 			problem(c, "must be %s, but is %s", types[i].wanted, shown(value, text));
 		else if (types[i].check)

@@ -4,7 +4,8 @@
  * Keywords: type (one name), properties, required, additionalProperties false, items, enum, default, minimum, maximum,
  * minLength, maxLength, minItems, maxItems; pattern is for clients: the tool checks such a string itself. Models send near
  * misses all the time, so a value whose meaning is plain is coerced: "5", 5.0 and true as an integer, "yes" as a boolean,
- * 512 as a string that has a pattern, "[…]" and "{…}" as an array or object; null for an optional member means its default.
+ * 512 as a string that has a pattern, "[…]" and "{…}" as an array or object, one string or object as an array of one; null for an
+ * optional member means its default.
  */
 #pragma once
 

@@ -16,9 +16,13 @@
 #include "mcp/answer.h"
 #include "mcp/batch.h"
 #include "mcp/call.h"
+#include "mcp/extra.h"
+#include "mcp/listen.h"
 #include "mcp/log.h"
 #include "mcp/method.h"
+#include "mcp/offload.h"
 #include "mcp/registry.h"
+#include "mcp/task.h"
 #include "mcp/text.h"
 #include "mcp/waiting.h"
 #include "runtime/base/clock.h"
@@ -38,7 +42,8 @@ static bool must_wait(const struct server *s, const struct request *req)
 
 static bool id_in_use(const struct server *s, const char *id)
 {
-	return waiting_has(s, id) || call_find(s, id) != NULL;
+	return waiting_has(s, id) || call_find(s, id) != NULL || offload_has(s, id) || task_reader_has(s, id) ||
+	       subscribe_has(s, id);
 }
 
 static void serve_or_queue(struct server *s, struct request *req)
@@ -90,6 +95,9 @@ static void handle(struct server *s, struct request *req)
 		answer_bad(s, req);
 		break;
 	case RPC_RESPONSE:
+		if (extra_response(s, &req->rpc))
+			break;
+		/* fall through */
 	case RPC_SILENT:
 		log_line(MCP_LOG_DEBUG, "ignored a message that wants no answer");
 		break;
@@ -245,6 +253,7 @@ static void signal_ready(struct loop_source *source, _unused_ uint32_t events)
 		return;
 	if (s->stopping)
 		s->stop_deadline_ms = 0; /* asked twice: at once */
+	listen_end_all(s, true);
 	end_input(s, "asked by a signal");
 }
 
@@ -252,14 +261,16 @@ static void signal_ready(struct loop_source *source, _unused_ uint32_t events)
 
 bool server_busy(const struct server *s)
 {
-	return s->calls != NULL;
+	return s->calls || s->offloads || s->subscribe.watcher.busy;
 }
 
 static bool over(const struct server *s, int64_t now_ms)
 {
-	bool idle = !s->calls && !s->waiting && s->chunk_len == 0 && s->out.queued == 0;
+	bool idle = !server_busy(s) && !s->waiting && s->chunk_len == 0 && s->out.queued == 0;
 
-	return s->out.closed || s->initc.gone || (s->stopping && (idle || now_ms >= s->stop_deadline_ms));
+	if (s->initc.gone && s->out.queued == 0)
+		return true; /* no command ever ends any more, but what was said before is still to be read */
+	return s->out.closed || (s->stopping && (idle || now_ms >= s->stop_deadline_ms));
 }
 
 /* Does what became possible; returns how long to wait for more, or -1. */
@@ -267,8 +278,16 @@ static int64_t tick(struct server *s)
 {
 	int64_t now_ms = clock_now_ms(), next = MIN(initc_tick(&s->initc, now_ms), call_tick(s, now_ms));
 
+	next = MIN(next, extra_tick(s, now_ms));
+	next = MIN(next, task_tick(s, now_ms));
+	if (s->initc.gone)
+		end_input(s, "the sandbox's init has ended");
 	serve_waiting(s);
 	consume(s);
+	offload_tick(s);
+	if (s->stopping && !s->waiting && s->chunk_len == 0)
+		task_stop(s);
+	next = MIN(next, subscribe_tick(s, now_ms)); /* behind all that subscribes or changes something */
 	watch_input(s, s->input_open && !input_paused(s) && s->chunk_len == 0);
 	if (s->input_is_file && s->input_open && !input_paused(s)) {
 		read_input(s);
@@ -289,6 +308,7 @@ int server_run(struct server *s)
 		timeout_ms = tick(s);
 	}
 	initc_kill_all(&s->initc);
+	offload_stop(s);
 	if (s->initc.gone && !s->out.closed) {
 		log_line(MCP_LOG_ERROR,
 			 "The sandbox's init has ended, and no command can run without it. The server ends as well; start "
@@ -331,6 +351,7 @@ int server_init(struct server *s, const struct mcp_config *config, const struct 
 	session_init(&s->session);
 	frame_init(&s->frame, FRAME_LINE_MAX);
 	work_init(&s->work);
+	subscribe_init(s);
 	s->chunk = malloc(SERVER_READ_SIZE);
 	int r = s->chunk ? loop_init(&s->loop) : -ENOMEM;
 	if (r == 0)
@@ -347,6 +368,9 @@ void server_done(struct server *s)
 	work_done(&s->work);
 	while (s->waiting)
 		request_free(s, waiting_take(s));
+	extra_done(s);
+	task_done(s);
+	subscribe_done(s);
 	initc_done(&s->initc);
 	out_done(&s->out);
 	registry_done();

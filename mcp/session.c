@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gen/icon.h"
 #include "runtime/base/jsonw.h"
 
 static const char *const names[] = {
@@ -105,12 +106,24 @@ bool session_serve_as(const struct session *s, const struct rpc *m, struct terms
 	return true;
 }
 
-void session_write_server_info(struct buf *b, enum mcp_version version)
+#define SERVER_ICON "{\"src\":\"data:image/png;base64," ICON_PNG_BASE64 "\",\"mimeType\":\"image/png\",\"sizes\":[\"48x48\"]}"
+
+static void add_server_info(struct buf *b, enum mcp_version version, bool all)
 {
 	buf_add_str(b, "{\"name\":\"cloche\",\"version\":\"" CLOCHE_VERSION "\"");
 	if (version >= MCP_2025_06_18)
 		buf_add_str(b, ",\"title\":\"Cloche sandbox\"");
-	if (version >= MCP_2025_11_25)
-		buf_add_str(b, ",\"description\":\"A workspace in a rootless Linux sandbox\"");
+	if (version >= MCP_2025_11_25 && all)
+		buf_add_str(b, ",\"description\":\"A workspace in a rootless Linux sandbox\",\"icons\":[" SERVER_ICON "]");
 	buf_add_char(b, '}');
+}
+
+void session_write_server_info(struct buf *b, enum mcp_version version)
+{
+	add_server_info(b, version, false);
+}
+
+void session_introduce(struct buf *b, enum mcp_version version)
+{
+	add_server_info(b, version, true);
 }

@@ -20,6 +20,9 @@ enum mcp_version { MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_2
 #define MCP_META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 #define MCP_EXTENSION_TASKS "io.modelcontextprotocol/tasks"
 #define MCP_META_SERVER_INFO "io.modelcontextprotocol/serverInfo"
+#define MCP_META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
+#define MCP_META_RELATED_TASK "io.modelcontextprotocol/related-task"
+#define MCP_META_IMMEDIATE_RESPONSE "io.modelcontextprotocol/model-immediate-response"
 
 struct session {
 	bool ready;                   /* notifications/initialized has come: we may send notifications of our own */
@@ -56,3 +59,6 @@ const char *session_version_name(enum mcp_version version);
 
 /* Adds our name and version, with the members that @version knows. */
 void session_write_server_info(struct buf *b, enum mcp_version version);
+
+/* The same with all that we tell of ourselves, an icon too: for the answer by which a client gets to know us. */
+void session_introduce(struct buf *b, enum mcp_version version);

@@ -11,6 +11,25 @@
 
 enum { SLURP_STEP = 256 * 1024 };
 
+int slurp_fd(int fd, struct buf *content)
+{
+	for (;;) {
+		size_t room = MIN((size_t) SLURP_STEP, content->max - content->len);
+		char *to = room ? buf_reserve(content, room) : NULL;
+		if (!to)
+			return room ? -ENOMEM : -EFBIG;
+		ssize_t n = read(fd, to, room);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		content->len += (size_t) n;
+		to[n] = '\0';
+		if (n == 0)
+			return 0;
+	}
+}
+
 int slurp_place(const struct ws_place *place, struct buf *content, struct stat *ret_st)
 {
 	struct stat st;
@@ -26,22 +45,7 @@ int slurp_place(const struct ws_place *place, struct buf *content, struct stat *
 		return -EINVAL;
 	if (st.st_size > SLURP_MAX)
 		return -EFBIG;
-	for (;;) {
-		size_t room = MIN((size_t) SLURP_STEP, content->max - content->len);
-		char *to = room ? buf_reserve(content, room) : NULL;
-		if (!to)
-			return room ? -ENOMEM : -EFBIG;
-		ssize_t n = read(fd, to, room);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		content->len += (size_t) n;
-		to[n] = '\0';
-		if (n == 0)
-			break;
-	}
 	if (ret_st)
 		*ret_st = st;
-	return 0;
+	return slurp_fd(fd, content);
 }

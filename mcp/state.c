@@ -29,6 +29,19 @@ struct request *request_new(struct server *s, struct batch *batch)
 	return req;
 }
 
+enum { REQUEST_SLIM_SIZE = 2 * SCAN_RAW_MAX }; /* an id and a progress token */
+
+void request_slim(struct server *s, struct request *req)
+{
+	cJSON_Delete(req->rpc.tree);
+	req->rpc.tree = NULL;
+	req->rpc.params = NULL;
+	req->rpc.method = NULL;
+	s->held -= req->rpc.size;
+	req->rpc.size = MIN(req->rpc.size, (size_t) REQUEST_SLIM_SIZE);
+	s->held += req->rpc.size;
+}
+
 void request_free(struct server *s, struct request *req)
 {
 	s->held -= req->rpc.size;

@@ -16,6 +16,7 @@
 #include "mcp/out.h"
 #include "mcp/rpc.h"
 #include "mcp/session.h"
+#include "mcp/subscribe.h"
 #include "mcp/tool.h"
 #include "mcp/work.h"
 
@@ -32,6 +33,8 @@ enum {
 
 struct batch;
 struct call;
+struct offload;
+struct task;
 
 /* A request on its way to its answer. */
 struct request {
@@ -39,6 +42,7 @@ struct request {
 	struct rpc rpc;
 	struct terms terms;  /* what it is served under */
 	struct batch *batch; /* or NULL */
+	const char *task_id; /* of the task that its call has become, which has been answered; or NULL */
 };
 
 struct server {
@@ -62,8 +66,14 @@ struct server {
 	size_t chunk_len;
 	int bad_lines; /* in a row */
 
-	struct call *calls; /* in progress */
-	unsigned int call_count;
+	struct call *calls;       /* in progress, */
+	struct offload *offloads; /* these too, oldest first */
+	unsigned int call_count;  /* of both */
+	unsigned int worker_calls; /* those of the first that a worker has, or had and that are not yet answered */
+	unsigned int offload_running; /* those of them that a worker has */
+	struct task *tasks;       /* oldest first; those that work have a call in progress */
+	unsigned int task_count, task_working, task_readers;
+	struct subscribe subscribe;
 	struct request *waiting, **waiting_last;
 	unsigned int waiting_count;
 	size_t held; /* bytes of the lines of all live requests */
@@ -77,6 +87,9 @@ const struct facts *state_facts(struct server *s);
 
 /* A request that belongs to no line yet, or NULL when there is no memory. */
 struct request *request_new(struct server *s, struct batch *batch);
+
+/* Keeps of @req, which waits for long, its id and terms: the message's text and tree may be large. */
+void request_slim(struct server *s, struct request *req);
 
 /* Ends the life of a request, answered or not. */
 void request_free(struct server *s, struct request *req);

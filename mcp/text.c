@@ -7,27 +7,68 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/str.h"
 #include "runtime/base/utf8.h"
+
+enum { TEXT_WORD_MAX = 200 };
 
 static void add_clean(struct buf *out, const char *s, size_t n, bool keep_tabs)
 {
 	_cleanup_buf_ struct buf good = BUF_INIT(3 * n + 1);
+	char shown[STR_SHOWN_BYTE_MAX];
 
 	utf8_repair(&good, s, n);
 	for (size_t i = 0; i < good.len; i++) {
-		unsigned char c = (unsigned char) good.p[i];
-		if ((c < 0x20 && !(c == '\t' && keep_tabs)) || c == 0x7F)
-			buf_addf(out, "\\x%02x", c);
+		size_t len = str_show_byte(shown, good.p[i]);
+		if (good.p[i] == '\t' && keep_tabs)
+			buf_add_char(out, '\t');
 		else
-			buf_add_char(out, (char) c);
+			buf_add(out, shown, len);
 	}
 	if (buf_error(&good) && !out->error)
 		out->error = buf_error(&good);
 }
 
+void text_add_repaired(struct buf *out, const char *s, size_t n)
+{
+	if (n == 0)
+		return; /* @s may be NULL, which has no end */
+	const char *end = s + n;
+	for (const char *nul; (nul = memchr(s, '\0', (size_t) (end - s))) != NULL; s = nul + 1) {
+		utf8_repair(out, s, (size_t) (nul - s));
+		buf_add_str(out, UTF8_REPLACEMENT);
+	}
+	utf8_repair(out, s, (size_t) (end - s));
+}
+
 void text_add_name(struct buf *out, const char *name)
 {
 	add_clean(out, name, strlen(name), false);
+}
+
+static bool is_plain(const char *s)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+,@%:=";
+
+	return *s && *s != '-' && s[strspn(s, plain)] == '\0';
+}
+
+void text_add_word(struct buf *out, const char *path)
+{
+	_cleanup_buf_ struct buf word = BUF_INIT(TEXT_WORD_MAX);
+	bool shown = *path && strnlen(path, TEXT_WORD_MAX + 1) <= TEXT_WORD_MAX && utf8_is_valid(path, strlen(path));
+
+	for (const char *p = path; shown && *p; p++)
+		shown = (unsigned char) *p >= 0x20 && *p != 0x7F;
+	if (!shown || is_plain(path)) {
+		buf_add_str(out, shown ? path : "FILE");
+		return;
+	}
+	buf_add_str(&word, path[0] == '-' ? "'./" : "'");
+	for (const char *p = path; *p; p++)
+		buf_addf(&word, *p == '\'' ? "'\\%c'" : "%c", *p);
+	buf_add_char(&word, '\'');
+	buf_add_str(out, buf_error(&word) ? "FILE" : word.p);
 }
 
 void text_add_line(struct buf *out, const char *s, size_t n, size_t max)

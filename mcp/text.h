@@ -15,6 +15,15 @@
  */
 void text_add_name(struct buf *out, const char *name);
 
+/*
+ * @s as an answer shows it: repaired as by utf8_repair(), and each NUL as U+FFFD too, as jsonw_string() writes it. At most 3 times as
+ * long.
+ */
+void text_add_repaired(struct buf *out, const char *s, size_t n);
+
+/* @path as one word of a shell command; "FILE" where the word is too long or has control characters. */
+void text_add_word(struct buf *out, const char *path);
+
 /* A line of a file in a message: as above (tabs stay), at most @max bytes of it, then "...". @s is not terminated. */
 void text_add_line(struct buf *out, const char *s, size_t n, size_t max);
 

@@ -37,9 +37,11 @@ struct mcp_config {
 	int64_t max_search_results;    /* MAX_SEARCH_RESULTS, 50 */
 	int64_t max_read_bytes;        /* MAX_READ_SIZE_BYTES, 1048576 */
 	int64_t max_write_bytes;       /* MAX_WRITE_SIZE_BYTES, 5242880 */
+	int64_t max_answer_chars;      /* MAX_ANSWER_CHARS, 40000: bytes of the text of one answer */
 	enum mcp_log_level log_level;  /* LOG_LEVEL: least level of lines on stderr */
 	bool structured_output;        /* --structured-output: repeat the text as structuredContent {"result": …} */
 	const char *limits;            /* how those of commands are held: "exact", "approximate", or NULL: not at all */
+	const char *policy;            /* what this sandbox may and may not do, JSON text, or NULL: not known */
 	int64_t open_files;            /* how many files a process of a command may have open, 0 = not known */
 };
 
@@ -50,6 +52,8 @@ struct tool_call {
 	const struct facts *facts;       /* about the sandbox, found out by the server itself; shared, read-only */
 	int root_fd;                     /* O_PATH descriptor of the workspace; borrowed */
 	struct buf text;                 /* the answer */
+	struct buf image;                /* the bytes of a picture that goes with it, or empty */
+	const char *image_type;          /* its MIME type */
 	bool is_error;
 	cJSON *meta;                     /* members for the result's _meta (object, owned), or NULL */
 	const atomic_bool *cancelled;    /* long loops look at it now and then and return early */
@@ -108,6 +112,7 @@ struct exec_result {
 	struct buf output;  /* first output_max bytes, or all of it when at most output_max + tail_max were written */
 	struct buf tail;    /* last tail_max bytes when more than output_max + tail_max were written, else empty */
 	uint64_t output_total; /* bytes written by the command */
+	uint64_t output_newlines; /* among them */
 	uint32_t killed; /* enum initmsg_killed */
 	struct initmsg_metrics metrics;
 	struct initmsg_limits limits, sandbox; /* what it could use; what all commands together can */
@@ -143,6 +148,7 @@ struct mcp_tool {
 	const char *input_schema; /* JSON Schema text: flat, type object, additionalProperties false */
 	bool read_only, destructive, idempotent, open_world; /* the four annotation hints */
 	enum tool_mode mode;
+	bool tasks; /* it may take long: a call may become a task (task.h) */
 	void (*run)(struct tool_call *call);
 	/*
 	 * Reduces the arguments for the audit line, e.g. without file contents; NULL = every argument cut at 200 bytes.

@@ -1,5 +1,5 @@
 /*
- * read_file: some lines of a text file. Runs on a worker thread.
+ * read_file: some lines of a text file, or a picture. Runs on a worker thread.
  *
  * The file is streamed, never held as a whole: only the lines asked for are kept, and MAX_READ_SIZE_BYTES limits them,
  * not the file. (A default read of a larger file still answers with that limit's message when its first 100 lines are
@@ -10,12 +10,18 @@
  * can compare it; what comes next is told in the result's _meta as "cloche/page". Only where the caller did not choose
  * a limit (it is the default, 100) and lines remain, or where the answer's own size cut the page short, a last line in
  * brackets tells so to the model.
+ *
+ * A picture that clients can show to a model goes with the answer, whatever offset and limit say. One that is too large, or
+ * not whole, is refused: what the model's provider cannot read may spoil the rest of the conversation.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "mcp/image.h"
+#include "mcp/mime.h"
+#include "mcp/slurp.h"
 #include "mcp/text.h"
 #include "mcp/tool.h"
 #include "mcp/ws.h"
@@ -25,7 +31,9 @@
 enum {
 	READ_CHUNK = 64 * 1024,
 	READ_LIMIT_DEFAULT = 100, /* lines; as in the schema */
-	READ_NOTE_MAX = 256,      /* bytes kept free for the last line */
+	READ_NOTE_MAX = 640,      /* bytes kept free for the last line */
+	READ_IMAGE_MAX = 750000,  /* bytes of a picture: a million when encoded */
+	READ_IMAGE_SIDE = 2000,   /* pixels */
 };
 
 /* How far a file is read to find a line or to count them all. At memory speed this takes less than a second. */
@@ -122,12 +130,45 @@ static int scan(struct page *p, int fd, bool only_count)
 	return 0;
 }
 
-static bool is_binary(int fd)
+/* Whether the file is binary; then *@ret_picture is the type of the picture that it seems to be, or NULL. */
+static bool is_binary(int fd, const char **ret_picture)
 {
 	char probe[TEXT_PROBE];
 	ssize_t n = pread(fd, probe, sizeof(probe), 0);
 
+	*ret_picture = n > 0 ? mime_of_picture(probe, (size_t) n) : NULL;
 	return n > 0 && text_is_binary(probe, (size_t) n);
+}
+
+#define SMALLER "Make a smaller copy with run_bash, such as with convert -resize (ImageMagick) or Pillow in Python, and read that."
+
+/* Answers with the picture @fd. */
+static void show_image(struct tool_call *call, const char *path, int fd, const struct stat *st, const char *type)
+{
+	long long size = (long long) st->st_size, most = (long long) MIN(call->config->max_read_bytes, (int64_t) READ_IMAGE_MAX);
+	_cleanup_buf_ struct buf data = BUF_INIT(READ_IMAGE_MAX + 1); /* the file may have grown */
+	struct image image;
+
+	int r = size > most ? -EFBIG : slurp_fd(fd, &data);
+	if (r == -EFBIG && most < READ_IMAGE_MAX)
+		tool_fail(call, "File '%s' (%s, %lld bytes) exceeds MAX_READ_SIZE_BYTES (%lld). " SMALLER, ws_show(path).s, type, size, most);
+	else if (r == -EFBIG)
+		tool_fail(call, "File '%s' (%s) has %lld bytes, but a picture may have %lld. " SMALLER, ws_show(path).s, type, size, most);
+	else if (r < 0)
+		(void) ws_fail(call, "File", path, -r);
+	else if (image_read(data.p, data.len, &image) < 0)
+		tool_fail(call, "File '%s' appears to be binary (%s), but is damaged or not complete, so it cannot be shown. Look at it with "
+			  "run_bash and file or xxd, or make it again.", ws_show(path).s, type);
+	else if (MAX(image.width, image.height) > (uint32_t) READ_IMAGE_SIDE)
+		tool_fail(call, "File '%s' (%s) has %u x %u pixels, but a picture may have %d on each side. " SMALLER, ws_show(path).s, type,
+			  image.width, image.height, READ_IMAGE_SIDE);
+	else {
+		call->image_type = image.type;
+		call->image = data;
+		data = (struct buf) BUF_INIT(0);
+		buf_addf(&call->text, "%s, %u x %u pixels, %lld bytes", type, image.width, image.height, (long long) call->image.len);
+		tool_summary(call, "picture of %lld bytes returned", (long long) call->image.len);
+	}
 }
 
 /* Works out which lines are wanted. 0 or -errno with the call failed. */
@@ -162,23 +203,10 @@ static void make_text(struct page *p, struct buf *text)
 			out[n++] = out[i];
 	if (n > 0 && out[n - 1] == '\n')
 		n--;
-	if (n == 0)
-		return;
-	const char *from = out, *end = out + n;
-	while (from < end) {
-		const char *nul = memchr(from, '\0', (size_t) (end - from));
-		utf8_repair(text, from, (size_t) ((nul ? nul : end) - from));
-		if (!nul)
-			break;
-		buf_add_str(text, UTF8_REPLACEMENT);
-		from = nul + 1;
-	}
+	text_add_repaired(text, out, n);
 }
 
-/*
- * Shortens an answer that has become too long for one message to whole lines. Returns the number of lines that are
- * left, or 0 when not even one fits.
- */
+/* Shortens a text that is longer than one answer to whole lines. Returns how many are left, or 0 when not even one fits. */
 static int64_t fit(struct buf *text, size_t max)
 {
 	const char *first = buf_cstr(text);
@@ -189,8 +217,26 @@ static int64_t fit(struct buf *text, size_t max)
 		end = (size_t) (at - first);
 		lines++;
 	}
-	buf_truncate(text, end);
+	if (lines > 0)
+		buf_truncate(text, end);
 	return lines;
+}
+
+/* Answers with the beginning of a line that is longer than one answer, and says how to get at the rest. */
+static void show_part(struct page *p, const struct buf *whole, size_t max)
+{
+	struct buf *text = &p->call->text;
+	const char *line_end = memchr(whole->p, '\n', whole->len);
+	size_t line = line_end ? (size_t) (line_end - whole->p) : whole->len, shown = utf8_floor(whole->p, max);
+	long long number = (long long) p->first + 1;
+
+	buf_add(text, whole->p, shown);
+	buf_addf(text, "\n[Line %lld has %zu bytes; its first %zu are shown.", number, line, shown);
+	if (p->lines < 0 || number < p->lines)
+		buf_addf(text, " The next line is at offset %lld.", number);
+	buf_addf(text, " To see more of this one, call run_bash with: sed -n %lldp ", number);
+	text_add_word(text, p->path);
+	buf_addf(text, " | cut -b %zu-%zu]", shown + 1, 2 * shown);
 }
 
 static void add_page_meta(struct page *p, int64_t next)
@@ -225,29 +271,23 @@ static void too_large(struct page *p, const struct stat *st)
 static void answer(struct page *p, int64_t limit)
 {
 	struct buf *text = &p->call->text;
-	size_t max = text->max - READ_NOTE_MAX;
-	int64_t end = p->lines >= 0 ? MIN(p->end, p->lines) : p->end;
-	bool cut = false;
+	size_t max = (size_t) p->call->config->max_answer_chars - READ_NOTE_MAX;
+	int64_t end = p->lines >= 0 ? MIN(p->end, p->lines) : p->end, fitting = 0;
 
-	_cleanup_buf_ struct buf whole = BUF_INIT(3 * p->raw.len); /* the page may be more than a message holds */
+	_cleanup_buf_ struct buf whole = BUF_INIT(3 * p->raw.len); /* the page may be more than an answer holds */
 	make_text(p, &whole);
-	if (whole.len > max) {
-		int64_t lines = fit(&whole, max);
-		if (lines == 0) {
-			tool_fail(p->call,
-				  "File '%s': line %lld alone is too long for one answer. Use run_bash with cut, head "
-				  "-c or grep -o to see parts of it.",
-				  ws_show(p->path).s, (long long) p->first + 1);
-			return;
-		}
-		end = p->first + lines;
-		cut = true;
+	bool cut = whole.len > max;
+	if (cut) {
+		fitting = fit(&whole, max);
+		end = p->first + MAX(fitting, (int64_t) 1);
 	}
-	buf_add(text, whole.p, whole.len);
-	bool more = cut || p->lines < 0 || end < p->lines;
+	bool more = (cut && fitting > 0) || p->lines < 0 || end < p->lines;
 	int64_t shown = MAX(end - p->first, (int64_t) 0);
 	add_page_meta(p, more && shown > 0 ? end : -1);
 	tool_summary(p->call, "%lld lines returned", (long long) shown);
+	if (cut && fitting == 0)
+		return show_part(p, &whole, max);
+	buf_add(text, whole.p, whole.len);
 	if (more && shown > 0 && (cut || limit == READ_LIMIT_DEFAULT)) {
 		buf_addf(text, "\n[Lines %lld to %lld of ", (long long) p->first + 1, (long long) end);
 		if (p->lines >= 0)
@@ -267,12 +307,12 @@ static void run(struct tool_call *call)
 	_cleanup_fd_ int fd = ws_open_file(call, path, &st);
 	if (fd < 0)
 		return;
-	if (is_binary(fd)) {
-		tool_fail(call,
-			  "File '%s' appears to be binary (it has a NUL byte). Use run_bash with file, xxd or strings "
-			  "to look at it.",
-			  ws_show(path).s);
-		return;
+	const char *picture;
+	if (is_binary(fd, &picture)) {
+		if (picture)
+			return show_image(call, path, fd, &st, picture);
+		return tool_fail(call, "File '%s' appears to be binary (it has a NUL byte). Use run_bash with file, xxd or strings to look at it.",
+				 ws_show(path).s);
 	}
 	struct page p = { .call = call, .path = path, .lines = -1, .raw = BUF_INIT((size_t) cap) };
 	int r = choose(&p, fd, tool_arg_int(call, "offset"), limit);
@@ -297,23 +337,16 @@ const struct mcp_tool tool_read_file = {
 	.name = "read_file",
 	.title = "Read File",
 	.description =
-		"Reads lines of a text file in the workspace, by default the first 100. "
-		"Use offset and limit to page through longer files: a last line in brackets tells when the default "
-		"limit left lines out and which offset comes next. "
-		"The text comes without line numbers, exactly as it is in the file (CRLF line ends are shown as LF), "
-		"so it can be copied into search_and_replace. "
-		"Files of any size can be paged, but one answer holds at most MAX_READ_SIZE_BYTES (1 MiB unless "
-		"configured). "
-		"Binary files and directories are refused: use run_bash and list_directory for these.",
+		"Reads lines of a text file in the workspace (the first 100 unless told otherwise), or shows a picture: PNG, JPEG, GIF or WebP. "
+		"Text comes without line numbers and just as it is in the file (but CRLF as LF), so it can be copied into search_and_replace. "
+		"When the usual limit or the size of an answer leaves lines out, the last line, in brackets, names the offset to go on with. "
+		"Other binary files and directories are refused: use run_bash and list_directory.",
 	.input_schema =
 		"{\"type\":\"object\",\"properties\":{"
-		"\"filepath\":{\"type\":\"string\",\"description\":\"File to read, relative to the workspace, such "
-		"as src/main.c.\"},"
-		"\"offset\":{\"type\":\"integer\",\"default\":0,\"description\":\"Lines to skip: 0 begins at the "
-		"first line, 100 at line 101. A negative number counts from the end: -20 begins 20 lines before it. "
-		"Default: 0.\"},"
-		"\"limit\":{\"type\":\"integer\",\"default\":100,\"description\":\"Most lines to return; 0 or less "
-		"means all up to the end of the file. Default: 100.\"}"
+		"\"filepath\":{\"type\":\"string\",\"description\":\"File, relative to the workspace, such as src/main.c.\"},"
+		"\"offset\":{\"type\":\"integer\",\"default\":0,\"description\":\"Lines to skip: with 100 it begins at line 101. "
+		"Negative numbers count from the end: -20 begins 20 lines before it.\"},"
+		"\"limit\":{\"type\":\"integer\",\"default\":100,\"description\":\"Most lines to return; 0: all up to the end.\"}"
 		"},\"required\":[\"filepath\"],\"additionalProperties\":false}",
 	.read_only = true,
 	.idempotent = true,

@@ -2,42 +2,20 @@
  * run_bash: a shell command in the sandbox. Runs on the event loop; init starts the command, the core gathers its
  * output.
  *
- * Half of the output's cap belongs to its beginning and half to its end, where a compiler's or a test's verdict stands.
+ * The answer is the exit code, the output, and what the server has to say about it. The last comes first when it comes to
+ * room: the output gets what is left of the longest answer.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "mcp/bounds.h"
+#include "mcp/excerpt.h"
 #include "mcp/explain.h"
 #include "mcp/tool.h"
-#include "runtime/base/utf8.h"
 #include "runtime/spec/initmsg.h"
 
-enum {
-	BASH_OUTPUT_MAX = 51200, /* bytes of output in the answer */
-	BASH_HEAD_MAX = BASH_OUTPUT_MAX / 2,
-	BASH_TAIL_MAX = BASH_OUTPUT_MAX - BASH_HEAD_MAX,
-};
-
-static void add_output(struct buf *text, const struct exec_result *res)
-{
-	size_t head = res->output.len, skip = 0;
-
-	if (res->tail.len > 0) {
-		head = utf8_floor(res->output.p, res->output.len);
-		skip = utf8_skip_partial(res->tail.p, res->tail.len);
-	}
-	utf8_repair(text, res->output.p, head);
-	if (res->tail.len == 0)
-		return;
-	unsigned long long total = res->output_total, left_out = total - head - (res->tail.len - skip);
-	buf_addf(text,
-		 "\n[... output truncated at 50KB: %llu bytes from the middle of %llu are left out here. To see all of "
-		 "it, send the output to a file and look at parts with head, tail or grep ...]\n",
-		 left_out, total);
-	utf8_repair(text, res->tail.p + skip, res->tail.len - skip);
-}
+enum { BASH_LINES_SHARE = 4 }; /* part of an answer, one of four, that our own lines behind the output may have */
 
 static const char *refusal(const struct exec_result *res)
 {
@@ -57,7 +35,7 @@ static const char *refusal(const struct exec_result *res)
 	return "the sandbox refused it. Try again; if it stays so, restart the session";
 }
 
-/* Says how the command ended. False when it never ran, or nobody wants to know. */
+/* Says how the command ended, up to where its output begins. False when it never ran, or nobody wants to know. */
 static bool tell_end(struct tool_call *call, const struct exec_result *res)
 {
 	long long seconds = (long long) tool_arg_int(call, "timeout");
@@ -78,7 +56,6 @@ static bool tell_end(struct tool_call *call, const struct exec_result *res)
 			  "time with the timeout parameter (at most %lld), or make it do less at once.",
 			  seconds, (long long) call->config->command_timeout_max_s);
 		buf_add_str(&call->text, res->output_total ? " Its output until then:\n" : " It had printed nothing.");
-		add_output(&call->text, res);
 		tool_summary(call, "Timeout after %llds", seconds);
 		return true;
 	}
@@ -91,19 +68,34 @@ static bool tell_end(struct tool_call *call, const struct exec_result *res)
 		limits_add_memory(&call->text, &told);
 		buf_add_str(&call->text, BOUNDS_AFTER);
 	}
-	if (res->output_total > 0) {
+	if (res->output_total > 0)
 		buf_add_char(&call->text, '\n');
-		add_output(&call->text, res);
-	}
 	tool_summary(call, "exit_code=%d, %s%llu bytes of output", code, call->is_error ? "killed for its memory, " : "",
 		     (unsigned long long) res->output_total);
 	return true;
 }
 
+static void add_output(struct tool_call *call, const struct exec_result *res, size_t room)
+{
+	cJSON *metrics = cJSON_GetObjectItemCaseSensitive(call->meta, "cloche/metrics");
+
+	if (excerpt_add(&call->text, res, room) && metrics)
+		cJSON_ReplaceItemInObjectCaseSensitive(metrics, "truncated", cJSON_CreateTrue());
+}
+
 static void done(struct tool_call *call, const struct exec_result *res)
 {
-	if (tell_end(call, res))
-		explain_command(call, res);
+	size_t max = (size_t) call->config->max_answer_chars;
+	_cleanup_buf_ struct buf lines = BUF_INIT(max / BASH_LINES_SHARE);
+
+	if (!tell_end(call, res))
+		return;
+	explain_command(&lines, call, res);
+	size_t used = call->text.len + lines.len + strlen("\n\n");
+	add_output(call, res, MAX(max - MIN(used, max), (size_t) EXCERPT_ROOM_MIN));
+	/* An empty line in front, whether or not the output ends in a line break. */
+	if (lines.len > 0)
+		buf_addf(&call->text, "%s%s", call->text.p[call->text.len - 1] == '\n' ? "\n" : "\n\n", lines.p);
 }
 
 /* The seconds allowed, or -1 with the call failed. */
@@ -131,11 +123,12 @@ static void run(struct tool_call *call)
 	struct initmsg_limits limits;
 	if (seconds < 0 || !bounds_take(call, &limits))
 		return;
+	size_t most = (size_t) call->config->max_answer_chars, tail = MIN(most / 2, (size_t) EXEC_TAIL_MAX);
 	struct exec_request req = {
 		.argv = argv,
 		.timeout_ms = seconds * 1000,
-		.output_max = BASH_HEAD_MAX,
-		.tail_max = BASH_TAIL_MAX,
+		.output_max = most - tail,
+		.tail_max = tail,
 		.limits = limits,
 	};
 	int r = -E2BIG;
@@ -157,22 +150,20 @@ const struct mcp_tool tool_run_bash = {
 	.name = "run_bash",
 	.title = "Run Shell Command",
 	.description =
-		"Runs a command with /bin/sh in the workspace and returns its exit code and output; for what only "
-		"bash knows, such as [[ ]] or pipefail, write bash -c '...'. "
-		"The first line is \"[Exit code: N]\" (negative: killed by that signal); standard output and standard "
-		"error follow as they were printed, and of more than 50 KB the beginning and the end. "
-		"Use it to build, test, search inside files and run programs; to read and change files prefer the "
-		"other tools. "
-		"There is no terminal and nothing to read on standard input, and usually no network. "
-		"When the command ends or times out, everything it started is ended too, also in the background; "
-		"each call begins anew in the workspace with a clean environment.",
+		"Runs a command with /bin/sh in the workspace and returns its exit code and output; for what only bash knows, such as [[ ]] or "
+		"pipefail, write bash -c '...'. "
+		"Use it to build, test, search inside files and run programs; to read and change files prefer the other tools. "
+		"The first line is \"[Exit code: N]\" (negative: killed by that signal); standard output and error follow, and where they are "
+		"long, their beginning and end. "
+		"There is no terminal, no standard input and usually no network. "
+		"When the command ends or times out, all it started is ended too, also in the background; each call begins anew in the workspace "
+		"with a clean environment.",
 	.input_schema =
 		"{\"type\":\"object\",\"properties\":{"
-		"\"command\":{\"type\":\"string\",\"description\":\"Shell command of at most 128 KiB, such as make "
-		"-s test. The exit code of a pipe is that of its last command, so tail or grep behind a test hides its "
-		"failure.\"},"
-		"\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Seconds until it is killed: 1 to "
-		"3600 unless configured. Default: COMMAND_TIMEOUT, 60 unless configured.\"},"
+		"\"command\":{\"type\":\"string\",\"description\":\"Such as make -s test; at most 128 KiB. The exit code of a pipe is that of its "
+		"last command, so tail or grep behind a test hides its failure.\"},"
+		"\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Seconds until it is killed, 1 to 3600; COMMAND_TIMEOUT, 60 "
+		"unless configured, when left out.\"},"
 		"\"memory\":{\"type\":\"string\",\"pattern\":\"^[0-9]+[kmg]?$\",\"description\":\"Memory limit such as 512m; like the next "
 		"two, at most the sandbox's own.\"},"
 		"\"cpus\":{\"type\":\"number\",\"minimum\":0.01,\"description\":\"CPU limit such as 1.5.\"},"
@@ -181,5 +172,6 @@ const struct mcp_tool tool_run_bash = {
 	.destructive = true,
 	.open_world = true,
 	.mode = TOOL_ASYNC,
+	.tasks = true,
 	.run = run,
 };

@@ -21,7 +21,8 @@
 
 enum {
 	REPLACE_EDITS_MAX = 200,
-	REPLACE_NOTES_MAX = 4096,
+	REPLACE_NOTES_MAX = 1024, /* bytes of what the check has to say */
+	REPLACE_HEAD_MAX = 512,   /* … of what stands in front of it */
 };
 
 struct job {
@@ -225,7 +226,7 @@ static void run(struct tool_call *call)
 		.after = BUF_INIT(SLURP_MAX),
 		.why = BUF_INIT(EDIT_WHY_MAX),
 		.notes = BUF_INIT(REPLACE_NOTES_MAX),
-		.diff = BUF_INIT((size_t) DIFF_TEXT_MAX * 2),
+		.diff = BUF_INIT(TOOL_TEXT_MAX),
 	};
 
 	if (!load(&j) || !apply_all(&j, tool_arg(call, "edits")))
@@ -238,7 +239,8 @@ static void run(struct tool_call *call)
 	}
 	if (!check_gate(call, j.path, &j.before, &j.after, &j.notes))
 		return;
-	if (diff_unified(&j.diff, j.place.path, &j.before, &j.after) < 0) {
+	size_t room = (size_t) call->config->max_answer_chars - REPLACE_HEAD_MAX - j.notes.len;
+	if (diff_unified(&j.diff, j.place.path, &j.before, &j.after, room) < 0) {
 		(void) ws_fail(call, "File", j.path, ENOMEM);
 		return;
 	}
@@ -256,26 +258,20 @@ const struct mcp_tool tool_search_and_replace = {
 	.name = "search_and_replace",
 	.title = "Search and Replace",
 	.description =
-		"Replaces parts of one text file in the workspace: each edit puts 'new' in the place of 'old', and "
-		"either all edits are made or none. 'old' must occur exactly once; when it is not there exactly, "
-		"lines that differ only in white space at their ends are accepted if they are unique, and 'new' gets "
-		"the indentation of the file. "
-		"Read the file first and copy 'old' from it, with enough lines around it to be unique; edits are "
-		"applied in order, each to the result of the one before. "
+		"Changes parts of one text file in the workspace: each edit puts 'new' in the place of 'old'; all edits are made, in order, or none. "
+		"Read the file first and copy 'old' from it, with enough lines around it to occur exactly once. "
+		"When it is not there exactly, lines that differ only in white space at their ends are accepted if unique, and 'new' gets the file's "
+		"indentation. "
 		"Returns a unified diff; line ends, permissions and all other bytes are kept. "
-		"An edit that would break a valid Python, JSON or JSON Lines file is refused. "
-		"With dry_run nothing is written, but everything is checked and the diff is shown.",
+		"An edit that would break a valid Python, JSON or JSON Lines file is refused.",
 	.input_schema =
 		"{\"type\":\"object\",\"properties\":{"
-		"\"filepath\":{\"type\":\"string\",\"description\":\"File to change, relative to the workspace, such "
-		"as src/main.c.\"},"
-		"\"edits\":{\"type\":\"array\",\"description\":\"Up to 200 edits. Each needs 'old' and "
+		"\"filepath\":{\"type\":\"string\",\"description\":\"File, relative to the workspace, such as src/main.c.\"},"
+		"\"edits\":{\"type\":\"array\",\"description\":\"Up to 200 edits, each with 'old' and "
 		"'new'.\",\"items\":{\"type\":\"object\",\"properties\":{"
-		"\"old\":{\"type\":\"string\",\"description\":\"Text to replace, not empty; it may be part of a line "
-		"or several lines.\"},"
-		"\"new\":{\"type\":\"string\",\"description\":\"Text to put in its place; empty removes it.\"}}}},"
-		"\"dry_run\":{\"type\":\"boolean\",\"default\":false,\"description\":\"true: only show what would "
-		"change. Default: false.\"}"
+		"\"old\":{\"type\":\"string\",\"description\":\"Text to replace: part of a line, or several lines.\"},"
+		"\"new\":{\"type\":\"string\",\"description\":\"Text in its place; empty removes it.\"}}}},"
+		"\"dry_run\":{\"type\":\"boolean\",\"default\":false,\"description\":\"true: check and show the diff, but write nothing.\"}"
 		"},\"required\":[\"filepath\",\"edits\"],\"additionalProperties\":false}",
 	.destructive = true,
 	.mode = TOOL_WORKER,

@@ -3,7 +3,7 @@
  *
  * The walk keeps one directory open at a time and opens each by its path from the workspace, without following any
  * link. Directories are read as a whole and sorted so that paths come out in bytewise order: the first hits are the
- * same on every file system, and the walk can stop as soon as there is one more than is shown.
+ * same on every file system. When there is one more than is shown, the walk goes on for a while, only to count.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,8 @@ enum {
 	SEARCH_EXCLUDES_MAX = 64,
 	SEARCH_DEPTH_MAX = 128,
 	SEARCH_ENTRIES_MAX = 2000000, /* looked at in one search */
-	SEARCH_TEXT_MAX = 100 * 1024, /* bytes of one answer */
+	SEARCH_COUNTED_MAX = 10000,   /* of them to count hits that are not shown */
+	SEARCH_NOTE_MAX = 900,        /* bytes kept free for the first line and the notes */
 	SEARCH_CANCEL_STEP = 256,
 };
 
@@ -39,10 +40,11 @@ struct search {
 	size_t depth;
 	char path[WS_PATH_MAX];
 	struct buf hits;
-	int64_t hit_count;
+	int64_t skip, shown, found; /* hits to pass over first; in @hits; in all */
 	size_t seen, unreadable;
-	bool more;       /* there are hits that are not shown */
-	bool incomplete; /* a limit kept the walk from looking everywhere */
+	size_t count_until; /* entries seen by when counting ends; 0: everything found is shown */
+	bool uncounted;     /* … and there may be more */
+	bool incomplete;    /* a limit kept the walk from looking everywhere */
 };
 
 static void search_done(struct search *s)
@@ -102,13 +104,20 @@ static bool is_file(const struct search *s, enum dirlist_kind kind)
 
 static void add_hit(struct search *s)
 {
-	if (s->hit_count == s->call->config->max_search_results || s->hits.len > SEARCH_TEXT_MAX) {
-		s->more = true;
+	size_t before = s->hits.len, max = (size_t) s->call->config->max_answer_chars - SEARCH_NOTE_MAX;
+
+	if (++s->found <= s->skip || s->count_until > 0)
 		return;
+	if (s->shown < s->call->config->max_search_results) {
+		buf_add_char(&s->hits, '\n');
+		text_add_name(&s->hits, s->path);
+		if (s->shown == 0 || s->hits.len <= max) {
+			s->shown++;
+			return;
+		}
+		buf_truncate(&s->hits, before);
 	}
-	buf_add_char(&s->hits, '\n');
-	text_add_name(&s->hits, s->path);
-	s->hit_count++;
+	s->count_until = s->seen + SEARCH_COUNTED_MAX;
 }
 
 /* Looks at one entry of the deepest level. False ends the walk early. */
@@ -117,6 +126,9 @@ static bool visit(struct search *s, struct level *level, const struct dirlist_en
 	size_t len = level->path_len, name = strlen(e->name);
 
 	if (++s->seen % SEARCH_CANCEL_STEP == 0 && tool_is_cancelled(s->call))
+		return false;
+	s->uncounted = s->count_until > 0 && s->seen > s->count_until;
+	if (s->uncounted)
 		return false;
 	if (len + 1 + name >= sizeof(s->path) || s->seen > SEARCH_ENTRIES_MAX) {
 		s->incomplete = true;
@@ -133,7 +145,7 @@ static bool visit(struct search *s, struct level *level, const struct dirlist_en
 		return push(s);
 	if (is_file(s, e->kind))
 		add_hit(s);
-	return !s->more;
+	return true;
 }
 
 /* Everything below the workspace, without recursion. */
@@ -193,21 +205,23 @@ static bool prepare(struct search *s, const char *pattern)
 static void answer(struct search *s, const char *pattern)
 {
 	struct buf *text = &s->call->text;
-	long long shown = (long long) s->hit_count;
+	long long shown = (long long) s->shown, found = (long long) s->found, skip = (long long) s->skip;
 
 	tool_summary(s->call, "%lld matches", shown);
-	if (s->hit_count == 0)
+	if (found == 0)
 		buf_addf(text,
 			 "No files found that match '%s'%s. Patterns match paths of files, not directories or contents.",
 			 ws_show(pattern).s, s->exclude_count ? " and are not excluded" : " in the workspace");
+	else if (shown == 0)
+		buf_addf(text, "No files found from offset %lld on: there are %lld that match '%s'.", skip, found, ws_show(pattern).s);
 	else
 		buf_addf(text, "Found %lld matches:", shown);
 	buf_add(text, s->hits.p, s->hits.len);
-	if (s->more)
+	if (s->count_until > 0)
 		buf_addf(text,
-			 "\n[results truncated: the first %lld in alphabetical order are shown, there are more. Use a "
-			 "narrower pattern or exclude_patterns.]",
-			 shown);
+			 "\n[results truncated: matches %lld to %lld of %s%lld, sorted, are shown. To go on, repeat the call with offset %lld, "
+			 "or use a narrower pattern or exclude_patterns.]",
+			 skip + 1, skip + shown, s->uncounted ? "at least " : "", found, skip + shown);
 	if (s->incomplete)
 		buf_addf(text, "\n[search incomplete: the tree is too large or too deep to be searched as a whole. "
 			       "Begin the pattern with a directory, such as src/**/*.c.]");
@@ -218,7 +232,11 @@ static void answer(struct search *s, const char *pattern)
 static void run(struct tool_call *call)
 {
 	const char *pattern = tool_arg_str(call, "pattern");
-	_cleanup_(search_done) struct search s = { .call = call, .hits = BUF_INIT(SEARCH_TEXT_MAX + 4 * WS_PATH_MAX) };
+	_cleanup_(search_done) struct search s = {
+		.call = call,
+		.hits = BUF_INIT(TOOL_TEXT_MAX),
+		.skip = tool_arg_int(call, "offset"),
+	};
 
 	if (!prepare(&s, pattern))
 		return;
@@ -233,22 +251,19 @@ const struct mcp_tool tool_search_workspace = {
 	.name = "search_workspace",
 	.title = "Search Workspace",
 	.description =
-		"Finds files in the workspace whose path matches a glob pattern. "
-		"A pattern without a slash (*.py) matches file names at any depth; one with a slash (src/**/*.py) "
-		"starts at the workspace. * and ? match within one name, ** any number of directories, [a-z] a set "
-		"of characters, {a,b} alternatives; case matters. "
-		"Returns a count and the sorted paths, cut with a note after MAX_SEARCH_RESULTS (50 unless "
-		"configured). "
-		"The directories .git, .venv, .venv_container, .mcp, __pycache__ and .ruff_cache are skipped. "
-		"It looks at names only: to search inside files use run_bash with grep or rg.",
+		"Finds files in the workspace by a glob pattern for their paths. "
+		"Without a slash (*.py) it matches names at any depth; with one (src/**/*.py) it starts at the workspace. "
+		"* and ? match within one name, ** any number of directories, [a-z] a set, {a,b} alternatives; case matters. "
+		"Returns a count and the sorted paths, at most 50 unless configured; a note tells the total and how to go on. "
+		"It skips what list_directory leaves out. "
+		"To search inside files use run_bash with grep.",
 	.input_schema =
 		"{\"type\":\"object\",\"properties\":{"
-		"\"pattern\":{\"type\":\"string\",\"description\":\"Glob pattern relative to the workspace, such as "
-		"*.md, src/**/*.c or {lib,tests}/*.py. No leading / or ~, no '..'.\"},"
+		"\"pattern\":{\"type\":\"string\",\"description\":\"Such as *.md, src/**/*.c or {lib,tests}/*.py. No leading / or ~, no '..'.\"},"
 		"\"exclude_patterns\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"default\":[],"
-		"\"description\":\"Up to 64 patterns of paths to leave out. A bare name such as node_modules leaves "
-		"out that directory at any depth; here * also matches slashes, so tests/* leaves out everything "
-		"below tests.\"}"
+		"\"description\":\"Up to 64 patterns to leave out. A bare name such as node_modules leaves out that directory at any depth; here * "
+		"also matches slashes: tests/* is all below tests.\"},"
+		"\"offset\":{\"type\":\"integer\",\"minimum\":0,\"default\":0,\"description\":\"Matches to skip, where results were cut.\"}"
 		"},\"required\":[\"pattern\"],\"additionalProperties\":false}",
 	.read_only = true,
 	.idempotent = true,

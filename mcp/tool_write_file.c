@@ -134,21 +134,16 @@ const struct mcp_tool tool_write_file = {
 	.name = "write_file",
 	.title = "Write File",
 	.description =
-		"Writes a whole text file in the workspace, making missing directories. "
-		"By default it only creates: an existing file is refused unless create_only is false, and then "
-		"replaced at once (readers see the old or the new content), keeping its permissions. "
-		"To change a part of a file use search_and_replace instead. "
-		"Python, JSON and JSON Lines files are checked first: nothing is written when the content has a "
-		"syntax error, unless the file had one before. "
-		"The content may have MAX_WRITE_SIZE_BYTES (5 MiB unless configured) in UTF-8.",
+		"Writes a whole text file in the workspace and makes missing directories. "
+		"An existing file is refused unless create_only is false; then it is replaced at once and keeps its permissions. "
+		"To change a part of a file use search_and_replace. "
+		"Python, JSON and JSON Lines are checked first: with a syntax error nothing is written, unless the file had one before.",
 	.input_schema =
 		"{\"type\":\"object\",\"properties\":{"
-		"\"filepath\":{\"type\":\"string\",\"description\":\"File to write, relative to the workspace, such "
-		"as src/main.c.\"},"
-		"\"content\":{\"type\":\"string\",\"description\":\"The whole content, written exactly as given; end "
-		"the last line with a newline.\"},"
-		"\"create_only\":{\"type\":\"boolean\",\"default\":true,\"description\":\"true (default): refuse "
-		"when the file exists. false: replace it.\"}"
+		"\"filepath\":{\"type\":\"string\",\"description\":\"File, relative to the workspace, such as src/main.c.\"},"
+		"\"content\":{\"type\":\"string\",\"description\":\"The whole content, written as given, up to MAX_WRITE_SIZE_BYTES (5 MiB unless "
+		"configured); end the last line with a newline.\"},"
+		"\"create_only\":{\"type\":\"boolean\",\"default\":true,\"description\":\"false: replace an existing file.\"}"
 		"},\"required\":[\"filepath\",\"content\"],\"additionalProperties\":false}",
 	.destructive = true,
 	.idempotent = true, /* a second call changes nothing more: it is refused, or writes the same */

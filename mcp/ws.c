@@ -17,6 +17,7 @@
 
 #include "mcp/atomic.h"
 #include "mcp/explain.h"
+#include "mcp/nearby.h"
 #include "mcp/tool.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/sysx.h"
@@ -98,6 +99,31 @@ static const struct reason reasons[] = {
 	{ EEXIST, "already exists" },
 };
 
+/* The part of the absolute path @path below the workspace's name, or NULL when it is not below. */
+static const char *below_root(const struct tool_call *call, const char *path)
+{
+	const char *root = call->config->root_name;
+	size_t len = strlen(root);
+
+	if (strncmp(path, root, len) != 0 || (path[len] != '\0' && path[len] != '/'))
+		return NULL;
+	path += len;
+	return path + strspn(path, "/");
+}
+
+/* Names something that is there and much like @path. False when there is nothing of the kind. */
+static bool propose(struct tool_call *call, const char *what, const char *path)
+{
+	const char *rel = path[0] == '/' ? below_root(call, path) : path;
+	char near[WS_PATH_MAX];
+
+	if (!rel || !nearby_find(call, rel, near) || strlen(near) > WS_SHOWN_MAX)
+		return false;
+	tool_fail(call, "%s '%s' not found. Did you mean '%s'? If not, use list_directory or search_workspace to see what is there.", what,
+		  ws_show(path).s, ws_show(near).s);
+	return true;
+}
+
 int ws_fail(struct tool_call *call, const char *what, const char *path, int errnum)
 {
 	const char *text = "cannot be used: the file system refused it. Look at it with run_bash and ls -l";
@@ -111,7 +137,8 @@ int ws_fail(struct tool_call *call, const char *what, const char *path, int errn
 			text = reasons[i].text;
 	if (denied)
 		text = denied;
-	tool_fail(call, "%s '%s' %s.", what, ws_show(path).s, text);
+	if (errnum != ENOENT || !propose(call, what, path))
+		tool_fail(call, "%s '%s' %s.", what, ws_show(path).s, text);
 	return -errnum;
 }
 
@@ -132,18 +159,6 @@ int ws_fail_type(struct tool_call *call, const char *path, const struct stat *st
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
-
-/* The part of the absolute path @path below the workspace's name, or NULL when it is not below. */
-static const char *below_root(const struct tool_call *call, const char *path)
-{
-	const char *root = call->config->root_name;
-	size_t len = strlen(root);
-
-	if (strncmp(path, root, len) != 0 || (path[len] != '\0' && path[len] != '/'))
-		return NULL;
-	path += len;
-	return path + strspn(path, "/");
-}
 
 const char *ws_relative(struct tool_call *call, const char *path)
 {
@@ -170,6 +185,8 @@ struct expansion {
 	char rest[WS_PATH_MAX]; /* still to be walked */
 	bool missing;           /* @done does not exist */
 	int links;
+	ws_step_fn step; /* or NULL */
+	void *data;
 };
 
 /* Moves the first component of @rest into @name. False when there is none. */
@@ -229,6 +246,15 @@ static int follow(struct expansion *x, int fd)
 	return 0;
 }
 
+/* Tells @step that @name will be looked up in @done. */
+static int tell_step(const struct expansion *x, const char *name)
+{
+	if (!x->step || x->missing)
+		return 0;
+	_cleanup_fd_ int fd = open_beneath(x->call->root_fd, x->done[0] ? x->done : ".", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+	return fd < 0 ? fd : x->step(x->data, fd, name);
+}
+
 /* Appends @name to @done and looks at what is there. */
 static int enter(struct expansion *x, const char *name)
 {
@@ -236,6 +262,9 @@ static int enter(struct expansion *x, const char *name)
 
 	if (len + 1 + add + 1 > sizeof(x->done))
 		return -ENAMETOOLONG;
+	int r = tell_step(x, name);
+	if (r < 0)
+		return r == -ELOOP ? -EAGAIN : r;
 	if (len > 0)
 		x->done[len++] = '/';
 	memcpy(x->done + len, name, add + 1);
@@ -280,6 +309,14 @@ int ws_open_target(const struct tool_call *call, const char *rel, int flags)
 	struct expansion x = { .call = call };
 	int r = expand(&x, rel);
 	return r < 0 ? r : open_beneath(call->root_fd, x.done[0] ? x.done : ".", flags, RESOLVE_NO_SYMLINKS);
+}
+
+int ws_walk(const struct tool_call *call, const char *rel, ws_step_fn step, void *data)
+{
+	struct expansion x = { .call = call, .step = step, .data = data };
+	int r = expand(&x, rel);
+
+	return r < 0 ? r : open_beneath(call->root_fd, x.done[0] ? x.done : ".", O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
 }
 
 int ws_open(struct tool_call *call, const char *what, const char *path, int flags)

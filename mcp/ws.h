@@ -52,6 +52,14 @@ int ws_open_entry(const struct tool_call *call, const char *rel, int flags) _mus
 int ws_open_target(const struct tool_call *call, const char *rel, int flags) _must_check_;
 
 /*
+ * Resolves @rel name by name, links followed that stay inside, and calls @step for each name with the folder in which it is
+ * looked up (O_PATH), before it is: who watches these folders misses no change of what @rel leads to. A negative value of
+ * @step ends the walk. Returns an O_PATH descriptor of what is there, or -errno; fails no call.
+ */
+typedef int (*ws_step_fn)(void *data, int dir_fd, const char *name);
+int ws_walk(const struct tool_call *call, const char *rel, ws_step_fn step, void *data) _must_check_;
+
+/*
  * Where a file is or will be: the directory that holds it, and its name in there. Symbolic links are followed, so that
  * a write replaces the target and not the link. Release with ws_place_done().
  */

@@ -129,26 +129,9 @@ Connect a client. Replace %(ws)s by your project; it is all that the agent can t
   Claude Code       in the project's folder
       claude mcp add cloche -- %(quoted)s mcp "$PWD"
 
-  Claude Desktop    claude_desktop_config.json
-      {"mcpServers": {"cloche": {"command": "%(cloche)s", "args": ["mcp", "%(ws)s"],
-                                 "env": {"COMMAND_TIMEOUT": "45"}}}}
-
-  Cursor            ~/.cursor/mcp.json, or .cursor/mcp.json in the project
-      {"mcpServers": {"cloche": {"command": "%(cloche)s", "args": ["mcp", "${workspaceFolder}"]}}}
-
-  VS Code           .vscode/mcp.json in the project
-      {"servers": {"cloche": {"type": "stdio", "command": "%(cloche)s", "args": ["mcp", "${workspaceFolder}"]}}}
-
-  Codex             ~/.codex/config.toml
-      [mcp_servers.cloche]
-      command = "%(cloche)s"
-      args = ["mcp", "%(ws)s"]
-      startup_timeout_sec = 20
-      tool_timeout_sec = 300
-      env = { COMMAND_TIMEOUT = "240" }
-
-  Gemini CLI        ~/.gemini/settings.json
-      {"mcpServers": {"cloche": {"command": "%(cloche)s", "args": ["mcp", "%(ws)s"], "timeout": 600000}}}
+  any other         print its configuration, or with --write put it into the client's file, beside what is there
+      %(quoted)s mcp --client list
+      %(quoted)s mcp --client cursor [--write] %(ws)s
 
 What this host can give:  %(quoted)s doctor'''
 
@@ -163,7 +146,7 @@ def main():
     finally:
         if len(sys.argv) == 2:
             shutil.rmtree(workspace, ignore_errors=True)
-    print(CONFIGS % {"cloche": cloche, "quoted": shlex.quote(cloche), "ws": os.path.expanduser("~/src/project")})
+    print(CONFIGS % {"quoted": shlex.quote(cloche), "ws": os.path.expanduser("~/src/project")})
 
 
 if __name__ == "__main__":

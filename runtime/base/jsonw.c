@@ -7,17 +7,20 @@
 
 #include "runtime/base/utf8.h"
 
+/* Of a text there may be a million of these, so nothing is formatted. */
 static void escape(struct buf *b, unsigned char c)
 {
-	static const char names[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+	static const char names[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt", digits[] = "0123456789abcdef";
 	const char *at = c ? strchr(names, c) : NULL;
+	const char number[] = { '\\', 'u', '0', '0', digits[c >> 4], digits[c & 0xF] };
+	const char letter[] = { '\\', at ? letters[at - names] : '\0' };
 
 	if (c == 0)
 		buf_add_str(b, UTF8_REPLACEMENT);
 	else if (at)
-		buf_addf(b, "\\%c", letters[at - names]);
+		buf_add(b, letter, sizeof(letter));
 	else
-		buf_addf(b, "\\u%04x", c);
+		buf_add(b, number, sizeof(number));
 }
 
 void jsonw_string(struct buf *b, const char *s, size_t len)

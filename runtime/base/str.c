@@ -113,3 +113,27 @@ bool str_same_variable(const char *a, const char *b)
 
 	return strncmp(a, b, len) == 0 && a[len] == '=' && b[len] == '=';
 }
+
+int str_hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+size_t str_show_byte(char to[static STR_SHOWN_BYTE_MAX], char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned char byte = (unsigned char) c;
+
+	to[0] = c;
+	if (byte >= 0x20 && byte != 0x7f)
+		return 1;
+	to[0] = '\\';
+	to[1] = 'x';
+	to[2] = digits[byte >> 4];
+	to[3] = digits[byte & 15];
+	return STR_SHOWN_BYTE_MAX;
+}

@@ -25,6 +25,17 @@ bool str_is_name(const char *s, size_t max);
 /* True when two assignments "NAME=value" are to the same name. */
 bool str_same_variable(const char *a, const char *b);
 
+/* What the hexadecimal digit @c is worth, or -1. */
+int str_hex_value(char c);
+
+enum { STR_SHOWN_BYTE_MAX = 4 };
+
+/*
+ * The byte @c as it may stand on a line for people: as it is, or \xNN when it is a control character, so that no text from
+ * outside forges a line. Writes it to @to, without a NUL; returns its length.
+ */
+size_t str_show_byte(char to[static STR_SHOWN_BYTE_MAX], char c);
+
 /* True for a character that belongs in a host name label, a file name of ours or an identifier. */
 static inline bool str_is_alnum(char c)
 {

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/base/buf.h"
 #include "runtime/cli/command.h"
@@ -26,6 +27,42 @@ static int print_policy(const struct options *o, const struct policy *p, struct 
 	return cli_print(&out, "the policy", err);
 }
 
+/* As layers_origin(), for the agent: where a profile's file is on the host is none of its business. */
+static const char *origin_for_agent(const void *userdata, const char *option, const void *field, size_t size)
+{
+	const char *origin = layers_origin(userdata, option, field, size);
+
+	return strchr(origin, '/') ? "profile" : origin;
+}
+
+/* What @launch (NULL: refused) allows under the options @o. To be released with free(); NULL when there is no memory. */
+static struct policy *new_policy(const struct options *o, const struct launch *launch, const char *refusal, policy_origin *origin)
+{
+	struct policy *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->spec = &o->spec;
+	p->launch = launch;
+	p->refusal = refusal;
+	p->profile = o->profile.name[0] ? &o->profile : NULL;
+	p->origin = origin;
+	p->userdata = o;
+	policy_collect(p);
+	return p;
+}
+
+void cli_tell_agent(const struct launch *l, const void *userdata, struct buf *out)
+{
+	struct policy *p = new_policy(userdata, l, NULL, origin_for_agent);
+
+	if (p)
+		policy_agent_json(p, out);
+	else
+		out->error = -ENOMEM;
+	free(p);
+}
+
 int cli_explain(const struct options *o, struct err *err)
 {
 	_cleanup_launch_ struct launch *launch = NULL;
@@ -36,16 +73,9 @@ int cli_explain(const struct options *o, struct err *err)
 		*err = refusal;
 		return r;
 	}
-	struct policy *p = calloc(1, sizeof(*p));
+	struct policy *p = new_policy(o, launch, r < 0 ? refusal.text : NULL, layers_origin);
 	if (!p)
 		return err_set(err, ERR_SYSTEM, ENOMEM, "out of memory");
-	p->spec = &o->spec;
-	p->launch = launch;
-	p->refusal = r < 0 ? refusal.text : NULL;
-	p->profile = o->profile.name[0] ? &o->profile : NULL;
-	p->origin = layers_origin;
-	p->userdata = o;
-	policy_collect(p);
 	int printed = print_policy(o, p, err);
 	free(p);
 	return printed < 0 ? printed : r < 0 ? EXIT_REFUSED : EXIT_SUCCESS;

@@ -2,6 +2,7 @@
  * `cloche mcp`: a sandbox that serves MCP on our standard input and output.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/base/str.h"
+#include "runtime/cli/clients.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/layers.h"
 #include "runtime/cli/options.h"
@@ -19,12 +21,15 @@
 static const struct {
 	const char *variable;
 	const char *option;
-	uint64_t max;
+	uint64_t min, max;
+	size_t flag; /* where struct options has the value of our option of the same name, which goes before the variable; or 0 */
 } settings[] = {
-	{ "COMMAND_TIMEOUT", "--command-timeout", SPEC_COMMAND_TIMEOUT_MAX },
-	{ "MAX_SEARCH_RESULTS", "--max-search-results", SPEC_SEARCH_RESULTS_MAX },
-	{ "MAX_READ_SIZE_BYTES", "--max-read-bytes", SPEC_FILE_BYTES_MAX },
-	{ "MAX_WRITE_SIZE_BYTES", "--max-write-bytes", SPEC_FILE_BYTES_MAX },
+	{ "COMMAND_TIMEOUT", "--command-timeout", 1, SPEC_COMMAND_TIMEOUT_MAX, 0 },
+	{ "MAX_SEARCH_RESULTS", "--max-search-results", 1, SPEC_SEARCH_RESULTS_MAX, 0 },
+	{ "MAX_READ_SIZE_BYTES", "--max-read-bytes", 1, SPEC_FILE_BYTES_MAX, 0 },
+	{ "MAX_WRITE_SIZE_BYTES", "--max-write-bytes", 1, SPEC_FILE_BYTES_MAX, 0 },
+	{ "MAX_ANSWER_CHARS", "--max-answer-chars", SPEC_ANSWER_CHARS_MIN, SPEC_ANSWER_CHARS_MAX,
+	  offsetof(struct options, max_answer_chars) },
 };
 
 static int add_server_arg(struct spec *spec, const char *arg, struct err *err)
@@ -35,18 +40,22 @@ static int add_server_arg(struct spec *spec, const char *arg, struct err *err)
 	return 0;
 }
 
-static int add_setting(struct spec *spec, size_t i, struct err *err)
+static int add_setting(struct options *o, size_t i, struct err *err)
 {
-	const char *value = getenv(settings[i].variable);
+	const char *value = NULL;
 	uint64_t number;
 
+	if (settings[i].flag > 0)
+		memcpy(&value, (const char *) o + settings[i].flag, sizeof(value));
+	if (!value)
+		value = getenv(settings[i].variable);
 	if (!value || !*value)
 		return 0;
-	if (str_to_uint(value, 1, settings[i].max, &number) < 0)
-		return err_set(err, ERR_USAGE, EINVAL, "the variable %s='%s' is not a number from 1 to %llu: correct it or unset it",
-			       settings[i].variable, value, (unsigned long long) settings[i].max);
-	int r = add_server_arg(spec, settings[i].option, err);
-	return r < 0 ? r : add_server_arg(spec, value, err);
+	if (str_to_uint(value, settings[i].min, settings[i].max, &number) < 0)
+		return err_set(err, ERR_USAGE, EINVAL, "the variable %s='%s' is not a number from %llu to %llu: correct it or unset it",
+			       settings[i].variable, value, (unsigned long long) settings[i].min, (unsigned long long) settings[i].max);
+	int r = add_server_arg(&o->spec, settings[i].option, err);
+	return r < 0 ? r : add_server_arg(&o->spec, value, err);
 }
 
 static int add_log_level(struct options *o, struct err *err)
@@ -69,7 +78,7 @@ static int add_log_level(struct options *o, struct err *err)
 int cli_server_args(struct options *o, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
-		int r = add_setting(&o->spec, i, err);
+		int r = add_setting(o, i, err);
 		if (r < 0)
 			return r;
 	}
@@ -77,6 +86,16 @@ int cli_server_args(struct options *o, struct err *err)
 	if (r == 0 && o->structured_output)
 		r = add_server_arg(&o->spec, "--structured-output", err);
 	return r;
+}
+
+const char *cli_server_variable(size_t i)
+{
+	static const char *const others[] = { "LOG_LEVEL", "CLOCHE_PROFILE" };
+
+	if (i < ARRAY_LEN(settings))
+		return settings[i].variable;
+	i -= ARRAY_LEN(settings);
+	return i < ARRAY_LEN(others) ? others[i] : NULL;
 }
 
 /* The usual reason for an operand too many. */
@@ -119,8 +138,10 @@ static int run(int argc, char **argv, struct err *err)
 	_cleanup_options_ struct options o = { .help = false };
 	struct sandbox sandbox = SANDBOX_NONE;
 
+	if (clients_asked(argc, argv))
+		return clients_run(argc, argv, err);
 	options_init(&o);
-	int operands = layers_parse(&o, GROUP_MCP, OPT_PERMUTE, argc, argv, err);
+	int operands = layers_parse(&o, GROUP_MCP | GROUP_CLIENT, OPT_PERMUTE, argc, argv, err);
 	if (operands < 0)
 		return operands;
 	if (o.help) {
@@ -135,7 +156,8 @@ static int run(int argc, char **argv, struct err *err)
 	if (r < 0)
 		return err_set(err, ERR_SYSTEM, -r, "cannot block signals: %m");
 	cli_choose_weaker(&o.spec);
-	r = launch_start(&o.spec, NULL, &sandbox, err);
+	const struct launch_teller teller = { .write = cli_tell_agent, .userdata = &o };
+	r = launch_start(&o.spec, NULL, &teller, &sandbox, err);
 	if (r >= 0)
 		r = supervise_mcp(&sandbox, err);
 	return r;
@@ -148,7 +170,8 @@ const struct cli_command cmd_mcp = {
 	.about = "Starts a sandbox with WORKSPACE (default: the current folder) at /workspace, and in it an MCP server that\n"
 		 "speaks with the client that started this command. When the client closes the connection, everything is gone.\n"
 		 "The variables COMMAND_TIMEOUT (seconds, 60), MAX_SEARCH_RESULTS (50), MAX_READ_SIZE_BYTES (1048576),\n"
-		 "MAX_WRITE_SIZE_BYTES (5242880) and LOG_LEVEL set the server's limits.\n",
-	.group = GROUP_MCP,
+		 "MAX_WRITE_SIZE_BYTES (5242880), MAX_ANSWER_CHARS (40000) and LOG_LEVEL set the server's limits.\n"
+		 "With --client NAME nothing is started: it prints how that client starts this (--write puts it into its file).\n",
+	.group = GROUP_MCP | GROUP_CLIENT,
 	.run = run,
 };

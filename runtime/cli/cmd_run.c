@@ -40,7 +40,7 @@ static int run(int argc, char **argv, struct err *err)
 	_cleanup_spawnmsg_ struct spawnmsg message = { 0 };
 	r = spawnmsg_make(&message, o.spec.workdir, argv, stdio, err);
 	if (r >= 0)
-		r = launch_start(&o.spec, &message, &sandbox, err);
+		r = launch_start(&o.spec, &message, NULL, &sandbox, err);
 	if (r >= 0)
 		r = supervise_run(&sandbox, o.spec.workdir, argv[0], err);
 	return r;

@@ -18,6 +18,7 @@ enum cli_group {
 	GROUP_EXPLAIN = 1 << 6,
 	GROUP_PROFILES = 1 << 7,
 	GROUP_IN_PROFILE = 1 << 8, /* no command: what a profile may say */
+	GROUP_CLIENT = 1 << 9,     /* of `cloche mcp`: the configuration of a client */
 	GROUP_SANDBOX = GROUP_RUN | GROUP_MCP,
 	GROUP_RECORDS = GROUP_PS | GROUP_KILL | GROUP_GC,
 	GROUP_COMMANDS = GROUP_SANDBOX | GROUP_RECORDS | GROUP_DOCTOR | GROUP_EXPLAIN | GROUP_PROFILES,
@@ -47,8 +48,15 @@ struct options;
 int cli_take_workspace(struct spec *spec, int operands, char **argv, struct err *err) _must_check_;
 int cli_server_args(struct options *o, struct err *err) _must_check_;
 
+/* The variables of our own environment that `cloche mcp` looks at, by their number from 0 on; NULL behind the last one. */
+const char *cli_server_variable(size_t i);
+
 /* Prints the policy of @o in the form that it asks for. The exit status of `cloche explain`, or -errno with @err filled. */
 int cli_explain(const struct options *o, struct err *err) _must_check_;
+
+/* The write() of a struct launch_teller whose userdata is a struct options: the policy as the agent is told it. */
+struct launch;
+void cli_tell_agent(const struct launch *l, const void *userdata, struct buf *out);
 
 /* Prints @out on stdout, all of it; @what completes "cannot print ...". 0, or -errno with @err filled. */
 int cli_print(const struct buf *out, const char *what, struct err *err) _must_check_;

@@ -83,6 +83,7 @@ static void print_completion_script(void)
 	buf_add_str(&out, "completion --help --version\"\n\tcase $cur in\n\t-*) ;;\n\t*) [ \"$COMP_CWORD\" -eq 1 ] || words= ;;\n\tesac\n"
 			  "\tcase ${COMP_WORDS[1]},${COMP_WORDS[COMP_CWORD-1]} in\n"
 			  "\tprofile,profile) words=\"ls show check\" ;;\n"
+			  "\tmcp,--client) words=$(cloche mcp --client list 2>/dev/null | cut -d' ' -f1; echo list) ;;\n"
 			  "\t*,--profile | profile,show | profile,check) words=$(cloche profile ls 2>/dev/null | cut -d' ' -f1) ;;\n\tesac\n"
 			  "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n}\n"
 			  "complete -o default -F _cloche cloche\n");

@@ -192,8 +192,23 @@ const struct opt options_table[] = {
 	{ .name = "log-level", .arg = "LEVEL", .groups = GROUP_MCP, .set = set_log_level,
 	  .help = "what the server tells on stderr (error); also LOG_LEVEL",
 	  .detail = "One of debug, info, notice, warning, error, critical. It goes before the variable LOG_LEVEL." },
+	{ .name = "max-answer-chars", .arg = "N", .groups = GROUP_MCP, .set = set_max_answer_chars,
+	  .help = "longest text of one answer (40000); also MAX_ANSWER_CHARS",
+	  .detail = "From 2000 to 200000, counted in bytes of UTF-8, of which there are never fewer than characters. What is longer is "
+		    "cut, and the answer says what is left out and how to get it. More than a client takes is of no use: see docs/clients.md. It "
+		    "goes before the variable MAX_ANSWER_CHARS." },
 	{ .name = "structured-output", .groups = GROUP_MCP, SWITCH(structured_output),
 	  .help = "repeat each answer as structuredContent {\"result\": ...}" },
+	{ .name = "client", .arg = "NAME", .groups = GROUP_CLIENT, .set = set_client,
+	  .help = "print how NAME starts this, instead; 'list' for the names",
+	  .detail = "The configuration of that MCP client for a server with the other options given: with whole paths, with the time limits that it "
+		    "needs, and with those of the variables below that are set. No sandbox is started." },
+	{ .name = "write", .groups = GROUP_CLIENT, SWITCH(client_write),
+	  .help = "with --client: put it into the client's file",
+	  .detail = "Beside what the file has, which stays as it is, comments included. A copy of the old file is left beside it, and the command "
+		    "that undoes it is printed. A file that cannot be understood is left alone." },
+	{ .name = "client-file", .arg = "FILE", .groups = GROUP_CLIENT, .set = set_client_file,
+	  .help = "with --client: the file, if not the client's usual one" },
 	{ .name = "json", .groups = GROUP_DOCTOR | GROUP_PS | GROUP_EXPLAIN | GROUP_PROFILES, SWITCH(json), .help = "print JSON" },
 	{ .name = "plan", .groups = GROUP_EXPLAIN, SWITCH(plan),
 	  .help = "print the steps of a start and the mounts, in their order" },

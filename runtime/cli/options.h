@@ -26,6 +26,10 @@ struct options {
 	bool dry_run;            /* gc */
 	bool structured_output;  /* mcp */
 	const char *log_level;   /* mcp */
+	const char *client;      /* mcp: whose configuration to make, or "list" */
+	const char *client_file; /* mcp: in place of the client's own */
+	bool client_write;       /* mcp: put it there */
+	const char *max_answer_chars; /* mcp */
 	bool plan;               /* explain */
 	bool workspace_profile;         /* --workspace-profile: the consent */
 	struct profile profile;         /* of --profile; what is above points into it */

@@ -291,8 +291,31 @@ int set_security_opt(void *target, _unused_ const struct opt *opt, const char *v
 		       "--security-opt '%s' is not possible: only seccomp=FILE, and no-new-privileges, which always holds", value);
 }
 
+int set_client(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
+{
+	((struct options *) target)->client = value;
+	return 0;
+}
+
+int set_client_file(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
+{
+	((struct options *) target)->client_file = value;
+	return 0;
+}
+
 int set_log_level(void *target, _unused_ const struct opt *opt, const char *value, _unused_ struct err *err)
 {
 	((struct options *) target)->log_level = value;
+	return 0;
+}
+
+int set_max_answer_chars(void *target, const struct opt *opt, const char *value, struct err *err)
+{
+	uint64_t number;
+
+	if (str_to_uint(value, SPEC_ANSWER_CHARS_MIN, SPEC_ANSWER_CHARS_MAX, &number) < 0)
+		return err_set(err, ERR_USAGE, EINVAL, "--%s '%s' is not a number from %d to %d", opt->name, value, SPEC_ANSWER_CHARS_MIN,
+			       SPEC_ANSWER_CHARS_MAX);
+	((struct options *) target)->max_answer_chars = value;
 	return 0;
 }

@@ -14,4 +14,4 @@ opt_setter set_workdir, set_env, set_env_file, set_user, set_userns, set_hostnam
 opt_setter set_memory, set_memory_swap, set_cpus, set_cpu_shares, set_pids, set_ulimit;
 opt_setter set_command_memory, set_command_cpus, set_command_pids, set_cgroup;
 opt_setter set_network, set_cap_drop, set_security_opt, set_allow_weaker;
-opt_setter set_log_level, set_kill_signal;
+opt_setter set_client, set_client_file, set_log_level, set_max_answer_chars, set_kill_signal;

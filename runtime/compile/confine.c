@@ -30,7 +30,7 @@ static int limit_self(void)
 		{ RLIMIT_CPU, CPU_SECONDS },
 		{ RLIMIT_FSIZE, 0 },
 		{ RLIMIT_NPROC, 0 },
-		{ RLIMIT_DATA, MEMORY_MAX },
+		{ RLIMIT_AS, MEMORY_MAX }, /* and not RLIMIT_DATA, which does not count shared memory */
 		{ RLIMIT_NOFILE, 0 },
 	};
 	enum { UNSANITIZED = 2 }; /* a sanitizer reserves far more than it uses, and opens files to explain what it found */

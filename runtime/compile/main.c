@@ -1,10 +1,12 @@
 /*
- * cloche-compile: turns a policy file of the user into what the rest of cloche reads.
+ * cloche-compile: turns a policy file of the user into what the rest of cloche reads, and changes the settings of other programs.
  *
  *     cloche-compile seccomp NAME < FILE > RESULT      a system-call filter (Docker's JSON)
  *     cloche-compile profile NAME < FILE > RESULT      a profile
+ *     cloche-compile jsonc NAME < CHANGES > RESULT     an MCP client's settings, in JSON with comments
+ *     cloche-compile toml NAME < CHANGES > RESULT      the same in TOML
  *
- * The only program on the host side that parses JSON. It runs as the invoking user (for real root, as an unprivileged
+ * The only program on the host side that parses JSON and TOML. It runs as the invoking user (for real root, as an unprivileged
  * identity), has three descriptors, and locks itself in before it reads a byte (confine.c); whoever takes it over can make a
  * wrong result, and nothing else. What it writes is checked by those who read it.
  */
@@ -18,8 +20,10 @@
 #include "runtime/base/err.h"
 #include "runtime/base/fd.h"
 #include "runtime/compile/confine.h"
+#include "runtime/compile/jsonc.h"
 #include "runtime/compile/profile.h"
 #include "runtime/compile/seccomp.h"
+#include "runtime/compile/toml.h"
 #include "runtime/spec/compilemsg.h"
 
 enum { CHUNK = 16384, EXIT_MISUSED = 125 };
@@ -31,6 +35,8 @@ static const struct kind {
 } kinds[] = {
 	{ "seccomp", "the system-call filter", seccomp_compile },
 	{ "profile", "the profile", profile_compile },
+	{ "jsonc", "the settings file", jsonc_edit },
+	{ "toml", "the settings file", toml_edit },
 };
 
 static const struct kind *find_kind(const char *word)

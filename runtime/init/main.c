@@ -46,19 +46,20 @@ static void let_go_of_client(void)
 		die("/dev/null", errno);
 }
 
-_noreturn_ static void serve_mcp(struct serve_session *session, char **argv)
+_noreturn_ static void serve_mcp(struct serve_session *session, int policy_fd, char **argv)
 {
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		die("socketpair", errno);
 	argv[0] = (char *) (uintptr_t) "cloche-mcp";
-	session->server = server_start(INITMSG_PROGRAM_FD, pair[1], (const char *const *) argv, govern_manner(session->govern),
+	session->server = server_start(INITMSG_PROGRAM_FD, pair[1], policy_fd, (const char *const *) argv, govern_manner(session->govern),
 				       leaves_are_used(&session->govern->leaves));
 	if (session->server < 0)
 		die("the server cannot be started", -session->server);
 	(void) fd_close(pair[1]);
 	(void) fd_close(INITMSG_PROGRAM_FD);
+	(void) fd_close(policy_fd);
 	let_go_of_client();
 	session->server_fd = pair[0];
 	int r = fd_set_nonblock(pair[0], true);
@@ -105,8 +106,9 @@ int main(int argc, char **argv)
 		return DIE_STATUS;
 	}
 	wall_from_arguments(&argc, &argv);
-	/* Before anything else is opened, which may get this number when it is free. */
+	/* Before anything else is opened, which may get these numbers when they are free. */
 	int node_fd = fcntl(INITMSG_CGROUP_FD, F_GETFD) < 0 ? -EBADF : INITMSG_CGROUP_FD;
+	int policy_fd = fcntl(INITMSG_POLICY_FD, F_GETFD) < 0 ? -EBADF : INITMSG_POLICY_FD;
 	oomscore_open();
 	if ((r = proc_hide()) < 0 || (r = caps_prepare()) < 0 || (r = caps_stop_inheritance(node_fd < 0)) < 0 ||
 	    (r = fd_cloexec_from(INITMSG_CONTROL_FD)) < 0)
@@ -132,6 +134,6 @@ int main(int argc, char **argv)
 		.govern = &govern, .shared_proc = settings.shared_proc, .protected = &settings.protected, .filter = settings.filter,
 	};
 	if (mode < argc && strcmp(argv[mode], "mcp") == 0)
-		serve_mcp(&session, argv + mode);
+		serve_mcp(&session, policy_fd, argv + mode);
 	die("the mode", EINVAL);
 }

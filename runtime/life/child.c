@@ -7,6 +7,7 @@
  */
 #include "runtime/life/child.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
@@ -30,6 +31,8 @@
 #include "runtime/life/launch.h"
 #include "runtime/life/userns_diagnose.h"
 #include "runtime/spec/initmsg.h"
+
+static_assert(INITMSG_VIEWS == 2, "step_descriptors() names each of them");
 
 enum { FD_PARKING = 16 }; /* descriptors wait above this number while the low ones are laid out */
 
@@ -235,36 +238,31 @@ static int park(int *fd)
 /* Puts the descriptors that init gets in their places; every other one closes at the exec. */
 static int step_descriptors(struct child *c)
 {
-	int control = c->launch->control_fd;
+	struct launch *l = c->launch;
+	int control = l->control_fd;
+	const struct {
+		int *fd; /* holds a negative number when there is none */
+		int place;
+	} given[] = {
+		{ &control, INITMSG_CONTROL_FD },
+		{ &c->server_fd, INITMSG_PROGRAM_FD },
+		{ &l->filter_fd, INITMSG_FILTER_FD },
+		{ &l->views[0], INITMSG_VIEW_FD },
+		{ &l->views[1], INITMSG_VIEW_FD + 1 },
+		{ &c->cgroup_fd, INITMSG_CGROUP_FD },
+		{ &l->policy_fd, INITMSG_POLICY_FD },
+	};
 	int r;
 
-	if ((r = park(&control)) < 0 || (r = park(&c->init_fd)) < 0 || (r = park(&c->launch->report_fd)) < 0)
+	if ((r = park(&c->init_fd)) < 0 || (r = park(&l->report_fd)) < 0)
 		return r;
-	if (c->server_fd >= 0 && (r = park(&c->server_fd)) < 0)
-		return r;
-	if (c->launch->filter_fd >= 0 && (r = park(&c->launch->filter_fd)) < 0)
-		return r;
-	if (c->cgroup_fd >= 0 && (r = park(&c->cgroup_fd)) < 0)
-		return r;
-	for (size_t i = 0; i < INITMSG_VIEWS; i++)
-		if (c->launch->views[i] >= 0 && (r = park(&c->launch->views[i])) < 0)
+	for (size_t i = 0; i < ARRAY_LEN(given); i++)
+		if (*given[i].fd >= 0 && (r = park(given[i].fd)) < 0)
 			return r;
-	if (dup2(control, INITMSG_CONTROL_FD) < 0)
-		return -errno;
-	unsigned int first_free = INITMSG_CONTROL_FD + 1;
-	if (c->server_fd >= 0) {
-		if (dup2(c->server_fd, INITMSG_PROGRAM_FD) < 0)
-			return -errno;
-		first_free = INITMSG_PROGRAM_FD + 1;
-	}
-	r = fd_cloexec_from(first_free);
-	if (r == 0 && c->launch->filter_fd >= 0 && dup2(c->launch->filter_fd, INITMSG_FILTER_FD) < 0)
-		r = -errno;
-	for (int i = 0; i < INITMSG_VIEWS && r == 0; i++)
-		if (c->launch->views[i] >= 0 && dup2(c->launch->views[i], INITMSG_VIEW_FD + i) < 0)
+	r = fd_cloexec_from(STDERR_FILENO + 1);
+	for (size_t i = 0; i < ARRAY_LEN(given) && r == 0; i++)
+		if (*given[i].fd >= 0 && dup2(*given[i].fd, given[i].place) < 0)
 			r = -errno;
-	if (r == 0 && c->cgroup_fd >= 0 && dup2(c->cgroup_fd, INITMSG_CGROUP_FD) < 0)
-		r = -errno;
 	return r;
 }
 

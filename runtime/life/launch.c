@@ -24,6 +24,7 @@
 #include "runtime/kern/caps.h"
 #include "runtime/kern/caps_override.h"
 #include "runtime/life/child.h"
+#include "runtime/life/memfile.h"
 #include "runtime/life/userfilter.h"
 #include "runtime/life/userns_diagnose.h"
 #include "runtime/spec/filterform.h"
@@ -369,12 +370,26 @@ static void tell_warnings(const struct launch *l)
 	IGNORE_RESULT(fd_write_all(STDERR_FILENO, buf_cstr(&out), out.len));
 }
 
-static int start(struct launch *l, struct sandbox *ret, struct err *err)
+/* Has the policy written, now that everything is decided. */
+static int store_policy(struct launch *l, const struct launch_teller *teller, struct err *err)
+{
+	_cleanup_buf_ struct buf policy = BUF_INIT(LAUNCH_POLICY_MAX);
+
+	if (!teller)
+		return 0;
+	teller->write(l, teller->userdata, &policy);
+	int r = buf_error(&policy);
+	if (r == 0)
+		r = l->policy_fd = memfile_make("cloche-policy", policy.p, policy.len);
+	return r < 0 ? err_set(err, ERR_SYSTEM, -r, "cannot store the policy of the sandbox for its server: %m") : 0;
+}
+
+static int start(struct launch *l, const struct launch_teller *teller, struct sandbox *ret, struct err *err)
 {
 	int report[2], control[2];
 	int r = prepare(l, true, err);
 
-	if (r < 0 || (r = open_ids(l, err)) < 0)
+	if (r < 0 || (r = store_policy(l, teller, err)) < 0 || (r = open_ids(l, err)) < 0)
 		return r;
 	tell_warnings(l);
 	if (pipe2(report, O_CLOEXEC) < 0)
@@ -416,7 +431,7 @@ static struct launch *new_launch(const struct spec *spec, const struct spawnmsg 
 	l->first = first;
 	l->filter_notes = (struct buf) BUF_INIT(FILTERFORM_NOTES_MAX);
 	l->views[0] = l->views[1] = -EBADF;
-	l->proc_fd = l->filter_fd = l->report_fd = l->control_fd = l->supervisor_fd = l->ids_fd = l->ids_ours_fd = -EBADF;
+	l->proc_fd = l->policy_fd = l->filter_fd = l->report_fd = l->control_fd = l->supervisor_fd = l->ids_fd = l->ids_ours_fd = -EBADF;
 	l->ids = (struct idhelper) IDHELPER_NONE;
 	host_init(&l->host);
 	return l;
@@ -427,6 +442,7 @@ void launch_free(struct launch *l)
 	if (!l)
 		return;
 	(void) fd_close(l->proc_fd);
+	(void) fd_close(l->policy_fd);
 	(void) fd_close(l->filter_fd);
 	buf_done(&l->filter_notes);
 	(void) fd_close(l->report_fd);
@@ -452,13 +468,14 @@ int launch_plan(const struct spec *spec, struct launch **ret, struct err *err)
 	return r;
 }
 
-int launch_start(const struct spec *spec, const struct spawnmsg *first, struct sandbox *ret, struct err *err)
+int launch_start(const struct spec *spec, const struct spawnmsg *first, const struct launch_teller *teller, struct sandbox *ret,
+		 struct err *err)
 {
 	struct launch *l = new_launch(spec, first);
 
 	if (!l)
 		return err_set(err, ERR_SYSTEM, ENOMEM, "out of memory");
-	int r = start(l, ret, err);
+	int r = start(l, teller, ret, err);
 	launch_free(l);
 	/* The supervisor holds pipes and sockets of the sandbox: nobody of the same uid shall look into it. */
 	IGNORE_RESULT(proc_hide());

@@ -38,6 +38,7 @@ struct launch {
 	size_t arg_text_len;
 	int proc_fd;       /* the host's procfs */
 	int views[INITMSG_VIEWS]; /* made by the child: see mountplan_facts.views */
+	int policy_fd;     /* what the server tells of the sandbox, or -EBADF */
 	int filter_fd;     /* the compiled form of the user's own system-call filter, or -EBADF */
 	struct buf filter_notes; /* what of that filter has no effect: lines that each end in NUL */
 	int report_fd;     /* write end: how the child says which step failed */
@@ -79,9 +80,18 @@ static inline void launch_freep(struct launch **l)
 
 #define _cleanup_launch_ _cleanup_(launch_freep)
 
+enum { LAUNCH_POLICY_MAX = 2 * 1024 * 1024 }; /* bytes */
+
+/* Writes what the server shows an agent as the policy of the sandbox, JSON text, from the launch that is about to start. */
+struct launch_teller {
+	void (*write)(const struct launch *l, const void *userdata, struct buf *out);
+	const void *userdata;
+};
+
 /*
- * Starts a sandbox that runs the command @first or, when that is NULL, the MCP server on our stdin and stdout. On success
- * cloche-init has been executed. 0, or -errno with @err filled; then nothing is left behind. Afterwards the calling process is
- * unprivileged if it was real root.
+ * Starts a sandbox that runs the command @first or, when that is NULL, the MCP server on our stdin and stdout, which tells what @teller
+ * (or NULL) writes. On success cloche-init has been executed. 0, or -errno with @err filled; then nothing is left behind. Afterwards the
+ * calling process is unprivileged if it was real root.
  */
-int launch_start(const struct spec *spec, const struct spawnmsg *first, struct sandbox *ret, struct err *err) _must_check_;
+int launch_start(const struct spec *spec, const struct spawnmsg *first, const struct launch_teller *teller, struct sandbox *ret,
+		 struct err *err) _must_check_;

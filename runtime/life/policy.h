@@ -2,7 +2,7 @@
  * What a sandbox may see, reach and spend, read off the very structures that it is started from: the specification and the prepared
  * launch. Nothing here describes a second time what is decided elsewhere, and nothing is claimed that only a start can show.
  *
- * For `cloche explain`; later, the same text is what an agent can be handed.
+ * For `cloche explain`, and for the agent in the sandbox, to whom its server shows it.
  */
 #pragma once
 
@@ -81,3 +81,9 @@ void policy_collect(struct policy *p);
 void policy_text(const struct policy *p, struct buf *out);
 void policy_plan_text(const struct policy *p, struct buf *out);
 void policy_json(const struct policy *p, bool plan, struct buf *out);
+
+/*
+ * The same for the agent inside, on one line: without what is about the host (paths, ids, the profile's file) and without the options of
+ * the profile, which may hold values of environment variables.
+ */
+void policy_agent_json(const struct policy *p, struct buf *out);

@@ -242,7 +242,7 @@ static void begin_list(struct buf *out, const char *name)
 	buf_add_char(out, '[');
 }
 
-static void place_json(const struct policy_place *place, struct buf *out)
+static void place_json(const struct policy_place *place, bool for_agent, struct buf *out)
 {
 	static const char *const words[] = { [POLICY_READ] = "read", [POLICY_WRITE] = "write", [POLICY_MEMORY] = "memory" };
 
@@ -251,7 +251,8 @@ static void place_json(const struct policy_place *place, struct buf *out)
 	buf_addf(&path, "/%s", place->path);
 	add_json(out, buf_cstr(&path));
 	member_str(out, "access", words[place->access]);
-	member_str(out, "source", place->source);
+	if (!for_agent)
+		member_str(out, "source", place->source);
 	member_bool(out, "execute", !place->no_exec);
 	member_bool(out, "by_entry", place->by_entry);
 	member_bool(out, "optional", place->optional);
@@ -283,7 +284,7 @@ static void limit_json(const struct policy_limit *l, struct buf *out)
 	buf_add_char(out, '}');
 }
 
-static void cgroup_json(const struct policy *p, struct buf *out)
+static void cgroup_json(const struct policy *p, bool for_agent, struct buf *out)
 {
 	const struct cgroup_report *r = p->launch ? &p->launch->host.cgroup.report : NULL;
 
@@ -294,7 +295,8 @@ static void cgroup_json(const struct policy *p, struct buf *out)
 	}
 	buf_add_char(out, '{');
 	member_str(out, "backend", cgroup_backend_name(r->backend));
-	member_str(out, "path", r->base[0] ? r->base : NULL);
+	if (!for_agent)
+		member_str(out, "path", r->base[0] ? r->base : NULL);
 	begin_list(out, "controllers");
 	for (unsigned int left = r->controllers; left; left &= left - 1) {
 		buf_add_str(out, left == r->controllers ? "" : ",");
@@ -317,14 +319,14 @@ static void protected_json(const struct policy *p, struct buf *out)
 	buf_add_char(out, ']');
 }
 
-static void identity_json(const struct policy *p, struct buf *out)
+static void identity_json(const struct policy *p, bool for_agent, struct buf *out)
 {
 	jsonw_name(out, "identity");
 	buf_add_char(out, '{');
 	member_str(out, "user", SPEC_USER);
 	member_number(out, "uid", p->spec->uid);
 	member_number(out, "gid", p->spec->gid);
-	if (p->launch) {
+	if (p->launch && !for_agent) {
 		member_number(out, "host_uid", p->launch->host.uid);
 		member_number(out, "host_gid", p->launch->host.gid);
 		member_bool(out, "subordinate_ids", p->launch->ids.wanted);
@@ -389,7 +391,7 @@ static void plan_json(const struct policy *p, struct buf *out)
 	buf_add_char(out, ']');
 }
 
-static void profile_json(const struct policy *p, struct buf *out)
+static void profile_json(const struct policy *p, bool for_agent, struct buf *out)
 {
 	jsonw_name(out, "profile");
 	if (!p->profile) {
@@ -397,8 +399,13 @@ static void profile_json(const struct policy *p, struct buf *out)
 		return;
 	}
 	buf_add_char(out, '{');
-	member_str(out, "name", p->profile->name);
+	const char *slash = strrchr(p->profile->name, '/'); /* a file's name is its path */
+	member_str(out, "name", for_agent && slash ? slash + 1 : p->profile->name);
 	member_str(out, "description", profile_description(p->profile));
+	if (for_agent) {
+		buf_add_char(out, '}');
+		return;
+	}
 	member_str(out, "file", p->profile->path[0] ? p->profile->path : NULL);
 	begin_list(out, "options");
 	const char *first = profile_next_option(p->profile, NULL);
@@ -409,30 +416,43 @@ static void profile_json(const struct policy *p, struct buf *out)
 	buf_add_str(out, "]}");
 }
 
-void policy_json(const struct policy *p, bool plan, struct buf *out)
+/* What holds in the sandbox. */
+static void rules_json(const struct policy *p, bool for_agent, struct buf *out)
 {
-	buf_add_str(out, "{\"version\":\"" CLOCHE_VERSION "\"");
-	member_bool(out, "would_start", p->launch != NULL);
-	member_str(out, "refusal", p->refusal);
-	profile_json(p, out);
+	profile_json(p, for_agent, out);
 	begin_list(out, "files");
 	for (size_t i = 0; i < p->place_count; i++) {
 		buf_add_str(out, i ? "," : "");
-		place_json(&p->places[i], out);
+		place_json(&p->places[i], for_agent, out);
 	}
 	buf_add_char(out, ']');
 	protected_json(p, out);
-	identity_json(p, out);
+	identity_json(p, for_agent, out);
 	begin_list(out, "limits");
 	for (size_t i = 0; i < p->limit_count; i++) {
 		buf_add_str(out, i ? "," : "");
 		limit_json(&p->limits[i], out);
 	}
 	buf_add_char(out, ']');
-	cgroup_json(p, out);
+	cgroup_json(p, for_agent, out);
 	walls_json(p, out);
 	environment_json(p, out);
+}
+
+void policy_json(const struct policy *p, bool plan, struct buf *out)
+{
+	buf_add_str(out, "{\"version\":\"" CLOCHE_VERSION "\"");
+	member_bool(out, "would_start", p->launch != NULL);
+	member_str(out, "refusal", p->refusal);
+	rules_json(p, false, out);
 	if (plan)
 		plan_json(p, out);
 	buf_add_str(out, "}\n");
+}
+
+void policy_agent_json(const struct policy *p, struct buf *out)
+{
+	buf_add_str(out, "{\"version\":\"" CLOCHE_VERSION "\"");
+	rules_json(p, true, out);
+	buf_add_char(out, '}');
 }

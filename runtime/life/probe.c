@@ -194,7 +194,7 @@ static int sandbox_status(struct spec *spec, char *text, size_t cap, struct err 
 	_cleanup_spawnmsg_ struct spawnmsg message = { 0 };
 	graded_choose(spec);
 	r = spawnmsg_make(&message, "/", argv, stdio, err);
-	if (r < 0 || (r = launch_start(spec, &message, &sandbox, err)) < 0)
+	if (r < 0 || (r = launch_start(spec, &message, NULL, &sandbox, err)) < 0)
 		return r;
 	r = supervise_run(&sandbox, "/", argv[0], err);
 	if (r != 0)

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "runtime/base/hash.h"
 #include "runtime/kern/seccomp.h"
 #include "runtime/life/compile.h"
+#include "runtime/life/memfile.h"
 #include "runtime/life/statedir.h"
 #include "runtime/spec/filterform.h"
 
@@ -34,10 +34,6 @@ enum {
 	KEPT_FILES_MAX = 64,
 	NAME_MAX_LEN = 40,
 };
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
-#endif
 
 /* Begins a kept file; the text and then the compiled form follow. */
 struct kept_head {
@@ -79,23 +75,6 @@ static int read_text(const char *path, struct buf *text, struct err *err)
 	if (r == -E2BIG)
 		return err_set(err, ERR_USAGE, E2BIG, "the system-call filter '%s' is larger than %d bytes", path, COMPILE_INPUT_MAX);
 	return r < 0 ? err_set(err, ERR_USAGE, -r, "the system-call filter '%s' cannot be read: %m", path) : 0;
-}
-
-/* A memory file with @b, read from its start. Sealed, so that it stays as it is. Descriptor or -errno. */
-static int memory_file(const char *name, const struct buf *b)
-{
-	_cleanup_fd_ int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -errno;
-	int r = fd_write_all(fd, buf_cstr(b), b->len);
-	if (r < 0)
-		return r;
-	if (lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		return -errno;
-	return TAKE_FD(fd);
 }
 
 /* --- what was compiled before ------------------------------------------------------------------------------------------ */
@@ -184,7 +163,7 @@ static void keep(int dir, const struct buf *text, const struct buf *form)
 
 static int compile(const char *path, const struct buf *text, struct buf *form, struct err *err)
 {
-	_cleanup_fd_ int fd = memory_file("cloche-filter-text", text);
+	_cleanup_fd_ int fd = memfile_make("cloche-filter-text", buf_cstr(text), text->len);
 
 	if (fd < 0)
 		return err_set(err, ERR_SYSTEM, -fd, "cannot make a memory file: %m");
@@ -256,6 +235,6 @@ int userfilter_open(const char *path, bool debug, struct buf *notes, struct err 
 	if (r < 0)
 		return r;
 	add_notes(&form, notes);
-	r = memory_file("cloche-filter", &linked);
+	r = memfile_make("cloche-filter", buf_cstr(&linked), linked.len);
 	return r < 0 ? err_set(err, ERR_SYSTEM, -r, "cannot make a memory file: %m") : r;
 }

@@ -23,7 +23,7 @@
 
 enum { CPU_SECONDS = 6 }; /* more than it may wait: it can be kept busy that long */
 
-#define MEMORY_MAX ((rlim_t) 32 << 20)
+#define MEMORY_MAX ((rlim_t) 64 << 20) /* of addresses: libraries are a part of it */
 
 int lockin_early(void)
 {
@@ -48,7 +48,7 @@ static int drop_capabilities(void)
 
 int lockin_late(void)
 {
-	static const struct lockself_limit limits[] = { { RLIMIT_DATA, MEMORY_MAX }, { RLIMIT_NPROC, 0 } };
+	static const struct lockself_limit limits[] = { { RLIMIT_AS, MEMORY_MAX }, { RLIMIT_NPROC, 0 } };
 	int r = landlock_restrict(NULL, 0, true);
 
 	if (r < 0 || (r = lockself_limits(limits, ATTR_SANITIZED ? 0 : ARRAY_LEN(limits))) < 0)

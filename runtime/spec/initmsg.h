@@ -27,7 +27,9 @@ enum {
 	INITMSG_VIEW_FD = 6,    /* in cloche-init: read-only views of the workspace and (7) the repository (init/reprotect.h) */
 	INITMSG_VIEWS = 2,
 	INITMSG_CGROUP_FD = 8,  /* in cloche-init: the sandbox's cgroup as a detached mount, where there is one (kern/cgroup.h) */
+	INITMSG_POLICY_FD = 9,  /* in cloche-init: what cloche-mcp is to tell of the sandbox, JSON text in a sealed memory file */
 	INITMSG_SERVER_FD = 3,  /* in cloche-mcp: the socket to cloche-init */
+	INITMSG_SERVER_POLICY_FD = 4, /* in cloche-mcp: INITMSG_POLICY_FD, with --policy-fd */
 };
 
 enum initmsg_type {

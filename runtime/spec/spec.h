@@ -21,7 +21,7 @@ enum {
 	SPEC_ENV_MAX = 256,
 	SPEC_PATH_MAX = 4096,
 	SPEC_NAME_MAX = 63,
-	SPEC_SERVER_ARGS_MAX = 16,
+	SPEC_SERVER_ARGS_MAX = 32,
 	SPEC_PROTECT_MAX = 64,
 };
 
@@ -30,6 +30,9 @@ enum {
 	SPEC_COMMAND_TIMEOUT_MAX = 86400, /* seconds */
 	SPEC_SEARCH_RESULTS_MAX = 100000,
 	SPEC_FILE_BYTES_MAX = 1 << 30,    /* of a file that is read or written */
+	SPEC_ANSWER_CHARS_MIN = 2000,     /* bytes of the text of one answer: room for what must be said */
+	SPEC_ANSWER_CHARS_MAX = 200000,
+	SPEC_ANSWER_CHARS = 40000,        /* usual */
 };
 
 enum spec_mount_kind {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
+import './messages.mjs'; // every message is held against the protocol's schemas
 
 export const CLOCHE = process.env.CLOCHE;
 assert.ok(CLOCHE, 'CLOCHE is the path of cloche');

@@ -30,12 +30,13 @@ test('read_file', async (t) => {
   await t.test('offset and limit', async () => assert.equal(await good(client, 'read_file', { filepath: 'long.txt', offset: 2, limit: 2 }), 'line 3\nline 4'));
   await t.test('limit 0 reads to the end', async () => assert.equal(await good(client, 'read_file', { filepath: 'long.txt', offset: 198, limit: 0 }), 'line 199\nline 200'));
   await t.test('a negative offset counts from the end', async () => contains(await good(client, 'read_file', { filepath: 'long.txt', offset: -1 }), 'line 200'));
-  await t.test('past the end is empty', async () => assert.equal(await good(client, 'read_file', { filepath: 'two.txt', offset: 9999 }), ''));
+  await t.test('past the end', async () => assert.equal(await good(client, 'read_file', { filepath: 'two.txt', offset: 9999 }), ''));
   await t.test('an empty file', async () => assert.equal(await good(client, 'read_file', { filepath: 'empty' }), ''));
   await t.test('bytes that are no UTF-8', async () => contains(await good(client, 'read_file', { filepath: 'latin1.txt' }), 'caf\uFFFD'));
   await t.test('CRLF', async () => assert.equal(await good(client, 'read_file', { filepath: 'crlf.txt' }), 'a\nb'));
   await t.test('numbers as strings', async () => assert.equal(await good(client, 'read_file', { filepath: 'long.txt', offset: '5', limit: '1' }), 'line 6'));
   await t.test('missing', () => bad(client, 'read_file', { filepath: 'none.txt' }, "File 'none.txt' not found"));
+  await t.test('a name that is not quite right', () => bad(client, 'read_file', { filepath: 'tow.txt' }, "File 'tow.txt' not found. Did you mean 'two.txt'?"));
   await t.test('a folder', () => bad(client, 'read_file', { filepath: 'folder' }, 'is a directory', 'list_directory'));
   await t.test('binary', () => bad(client, 'read_file', { filepath: 'binary' }, 'appears to be binary'));
   await t.test('no path', () => bad(client, 'read_file', {}, 'filepath'));
@@ -134,6 +135,7 @@ test('list_directory', async (t) => {
   await t.test('ten thousand entries are cut', async () => {
     await bash(client, 'mkdir many && cd many && seq 10000 | xargs touch');
     contains(await good(client, 'list_directory', { path: 'many' }), 'truncated');
+    contains(await good(client, 'list_directory', { path: 'many', offset: 9999 }), /^\[F\] \d+$/);
   });
 });
 
@@ -170,7 +172,8 @@ test('search_workspace', async (t) => {
     await bash(client, 'mkdir fifty && cd fifty && seq -f %g.dat 50 | xargs touch');
     lacks(await good(client, 'search_workspace', { pattern: '*.dat' }, 'Found 50 matches'), 'truncated');
     await bash(client, 'touch fifty/51.dat');
-    await good(client, 'search_workspace', { pattern: '*.dat' }, 'Found 50 matches', 'truncated');
+    await good(client, 'search_workspace', { pattern: '*.dat' }, 'Found 50 matches', 'truncated', '1 to 50 of 51');
+    await good(client, 'search_workspace', { pattern: '*.dat', offset: 50 }, 'Found 1 matches');
   });
 });
 
@@ -294,8 +297,8 @@ test('run_bash', async (t) => {
   await t.test('60,000 characters are cut', async () => {
     const text = await run('head -c 60000 /dev/zero | tr "\\0" x');
     contains(text, '[Exit code: 0]\nxxx');
-    contains(text, 'output truncated at 50KB');
-    assert.ok(text.length < 65000 && text.length > 50000, `${text.length}`);
+    contains(text, 'output truncated at 39KB');
+    assert.ok(text.length <= 40000 && text.length > 39000, `${text.length}`);
   });
   await t.test('output that is no UTF-8', async () => contains(await run('printf "a\\377\\0b\\303\\251"'), /^\[Exit code: 0\]\na\uFFFD.*b\u00e9$/s));
   await t.test('lines that look like ours stay inside', async () => {

@@ -19,7 +19,7 @@ static void check(size_t total, size_t piece, size_t head_max, size_t tail_max)
 {
 	char data[512];
 	struct capture c;
-	struct buf head, tail;
+	struct buf head, tail, peeked_head, peeked_tail;
 
 	capture_init(&c, head_max, tail_max);
 	for (size_t i = 0; i < total;) {
@@ -30,8 +30,13 @@ static void check(size_t total, size_t piece, size_t head_max, size_t tail_max)
 		i += n;
 	}
 	ck_assert_uint_eq(c.total, total);
+	capture_peek(&c, &peeked_head, &peeked_tail);
 	capture_finish(&c, &head, &tail);
 	capture_done(&c);
+	ck_assert_mem_eq(buf_cstr(&peeked_head), buf_cstr(&head), head.len + 1);
+	ck_assert_mem_eq(buf_cstr(&peeked_tail), buf_cstr(&tail), tail.len + 1);
+	buf_done(&peeked_head);
+	buf_done(&peeked_tail);
 
 	bool whole = total <= head_max + tail_max;
 	ck_assert_uint_eq(head.len, whole ? total : head_max);

@@ -7,6 +7,8 @@
 
 #include "tests/mcp/double.h"
 
+enum { SHOWN_MAX = 64 * 1024 }; /* bytes of a diff */
+
 static struct buf text_of(const char *s)
 {
 	struct buf b = BUF_INIT(1 << 24);
@@ -19,7 +21,7 @@ static void expect(const char *a, const char *b, const char *want)
 {
 	_cleanup_buf_ struct buf x = text_of(a), y = text_of(b), out = BUF_INIT(1 << 20);
 
-	ck_assert_int_eq(diff_unified(&out, "f", &x, &y), 0);
+	ck_assert_int_eq(diff_unified(&out, "f", &x, &y, SHOWN_MAX), 0);
 	ck_assert_str_eq(buf_cstr(&out), want);
 }
 
@@ -62,7 +64,7 @@ START_TEST(test_names)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		_cleanup_buf_ struct buf x = text_of("a\n"), y = text_of("b\n"), out = BUF_INIT(1000);
 
-		ck_assert_int_eq(diff_unified(&out, rows[i].name, &x, &y), 0);
+		ck_assert_int_eq(diff_unified(&out, rows[i].name, &x, &y, SHOWN_MAX), 0);
 		ck_assert_msg(strncmp(out.p, rows[i].head, strlen(rows[i].head)) == 0, "%s", out.p);
 	}
 }
@@ -73,7 +75,7 @@ static void round_trip(const struct buf *a, const struct buf *b)
 {
 	_cleanup_buf_ struct buf out = BUF_INIT(1 << 20);
 
-	ck_assert_int_eq(diff_unified(&out, "f", a, b), 0);
+	ck_assert_int_eq(diff_unified(&out, "f", a, b, SHOWN_MAX), 0);
 	if (out.len == 0) {
 		ck_assert_uint_eq(a->len, b->len);
 		return;
@@ -159,9 +161,10 @@ START_TEST(test_bounds)
 	_cleanup_buf_ struct buf plain = BUF_INIT(1 << 24), out = BUF_INIT(1 << 20);
 	for (int i = 0; i < 20000; i++)
 		buf_addf(&plain, "this is the line with number %d\n", i);
-	ck_assert_int_eq(diff_unified(&out, "f", &plain, &c), 0);
-	ck_assert_uint_le(out.len, DIFF_TEXT_MAX + 100);
-	ck_assert_has(out.p, "hunks of the diff are not shown");
+	ck_assert_int_eq(diff_unified(&out, "f", &plain, &c, SHOWN_MAX), 0);
+	ck_assert_uint_le(out.len, SHOWN_MAX);
+	ck_assert_has(out.p, "hunks of the diff are not shown, the first at line ");
+	ck_assert_has(out.p, ": too long. To see it, call read_file with offset ");
 	double_put("f", plain.p, plain.len);
 	double_put("p", out.p, out.len);
 	ck_assert_int_eq(system("patch -s -p1 -i p"), 0);
@@ -171,7 +174,14 @@ START_TEST(test_bounds)
 	buf_clear(&out);
 	buf_clear(&b);
 	buf_add_str(&b, "z\n");
-	ck_assert_int_eq(diff_unified(&out, "f", &huge, &b), 0);
+	ck_assert_int_eq(diff_unified(&out, "f", &huge, &b, SHOWN_MAX), 0);
+	ck_assert_str_eq(out.p, "[the diff is not shown: too long]\n");
+	/* Not even the names fit. */
+	_cleanup_buf_ struct buf name = BUF_INIT(4096);
+	while (name.len < 4000)
+		buf_add_str(&name, "a\\");
+	buf_clear(&out);
+	ck_assert_int_eq(diff_unified(&out, name.p, &plain, &c, 2000), 0);
 	ck_assert_str_eq(out.p, "[the diff is not shown: too long]\n");
 	double_teardown();
 }

@@ -205,8 +205,10 @@ static inline void double_setup(void)
 		.max_search_results = 50,
 		.max_read_bytes = 1048576,
 		.max_write_bytes = 5242880,
+		.max_answer_chars = 40000,
 	};
 	d.call = (struct tool_call) { .config = &d.config, .facts = &d.facts, .cancelled = &d.cancelled, .text = BUF_INIT(TOOL_TEXT_MAX) };
+	d.call.image = (struct buf) BUF_INIT(0);
 	d.call.root_fd = open(d.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	ck_assert_int_ge(d.call.root_fd, 0);
 	ck_assert_int_eq(chdir(d.dir), 0);
@@ -215,6 +217,7 @@ static inline void double_setup(void)
 static inline void double_teardown(void)
 {
 	buf_done(&d.call.text);
+	buf_done(&d.call.image);
 	cJSON_Delete(d.call.meta);
 	cJSON_Delete(d.args);
 	close(d.call.root_fd);
@@ -226,6 +229,8 @@ static inline void double_teardown(void)
 static inline void double_reset(void)
 {
 	buf_clear(&d.call.text);
+	buf_done(&d.call.image);
+	d.call.image_type = NULL;
 	d.call.is_error = false;
 	d.call.summary[0] = '\0';
 	cJSON_Delete(d.call.meta);
@@ -254,6 +259,7 @@ static inline const char *double_call(const struct mcp_tool *tool, const char *j
 	d.call.args = d.args;
 	tool->run(&d.call);
 	ck_assert_int_eq(buf_error(&d.call.text), 0);
+	ck_assert_uint_le(d.call.text.len, (size_t) d.config.max_answer_chars);
 	return buf_cstr(&d.call.text);
 }
 

@@ -195,6 +195,8 @@ static const struct {
 	const char *text;
 	bool duplicate, duplicate_id;
 } duplicates[] = {
+	{ "{\"params\":{\"\\u00e9\":1,\"\xc3\xa9\":2}}", true, false },
+	{ "{\"params\":{\"\\ud83d\\ude00\":1,\"\xf0\x9f\x98\x80\":2}}", true, false },
 	{ "{\"a\":1,\"b\":2}", false, false },
 	{ "{\"a\":1,\"a\":2}", true, false },
 	{ "{\"id\":1,\"id\":2}", true, true },

@@ -54,12 +54,47 @@ START_TEST(test_cap)
 		double_put_str(name, "");
 	}
 	const char *text = call("{}");
-	ck_assert_worked(text, "[F] f1999\n[list truncated: 2000 of 2001 entries shown");
+	ck_assert_worked(text, "[F] f1999\n[list truncated: entries 1 to 2000 of 2001 are shown. To go on, call list_directory with the same path and "
+				"offset 2000.]");
 	ck_assert_has_not(text, "f2000");
+	ck_assert_str_eq(call("{\"offset\":2000}"), "[F] f2000");
+	ck_assert_str_eq(call("{\"offset\":2001}"), "No entries from offset 2001 on: there are 2001.");
 	ck_assert_int_eq(unlink("f0000"), 0);
 	ck_assert_has_not(call("{}"), "truncated");
 	double_teardown();
 }
 END_TEST
 
-UNIT_MAIN("mcp/tool_list_directory", test_list, test_cap)
+/* Names that do not fit into an answer: all of them, directories first, come in parts. */
+START_TEST(test_long_answer)
+{
+	char path[300], json[40];
+	int64_t offset = 0, last;
+
+	double_setup();
+	_cleanup_buf_ struct buf want = BUF_INIT(1 << 20), again = BUF_INIT(1 << 20);
+	for (int i = 0; i < 400; i++) { /* names of 200 bytes that need twice as many when shown, and of 4 */
+		(void) snprintf(path, sizeof(path), "%03d%c", i, i % 2 ? 'x' : '\0');
+		for (int k = 4; i % 2 && k < 200; k++)
+			(void) snprintf(path + k, sizeof(path) - (size_t) k, "\x01");
+		ck_assert_int_eq(i < 100 ? mkdir(path, 0755) : mknod(path, S_IFREG | 0644, 0), 0);
+	}
+	do {
+		(void) snprintf(json, sizeof(json), "{\"offset\":%lld}", (long long) offset);
+		const char *text = call(json), *note = strstr(text, "\n[list truncated: entries ");
+		buf_addf(&again, "%s%.*s", offset ? "\n" : "", note ? (int) (note - text) : (int) strlen(text), text);
+		last = offset;
+		if (note)
+			ck_assert_int_eq(sscanf(strstr(note, "and offset "), "and offset %ld", &offset), 1);
+		ck_assert(!note || offset > last);
+	} while (offset > last);
+	d.config.max_answer_chars = 200000;
+	buf_add_str(&want, call("{}"));
+	ck_assert_has_not(want.p, "truncated");
+	ck_assert_uint_gt(want.len, 100000);
+	ck_assert_str_eq(again.p, want.p);
+	double_teardown();
+}
+END_TEST
+
+UNIT_MAIN("mcp/tool_list_directory", test_list, test_cap, test_long_answer)

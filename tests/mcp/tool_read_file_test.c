@@ -143,23 +143,110 @@ START_TEST(test_large_file)
 	ck_assert_str_eq(call("{\"filepath\":\"f\",\"offset\":-1}"), "line 500000");
 	ck_assert_failed(call("{\"filepath\":\"f\",\"limit\":0}"), "exceeds MAX_READ_SIZE_BYTES");
 
-	/* More than one message holds: cut at a line, and told. */
-	put_lines("f", 60000);
-	const char *text = call("{\"filepath\":\"f\",\"limit\":0}");
-	ck_assert_worked(text, "To go on, call read_file with offset ");
-	int next = (int) page("next_offset");
-	ck_assert_int_gt(next, 1000);
-	char want[40];
-	(void) snprintf(want, sizeof(want), "\nline %d\n[", next);
-	ck_assert_has(text, want);
-	_cleanup_buf_ struct buf long_line = BUF_INIT(1 << 22);
-	while (long_line.len < TOOL_TEXT_MAX + 1000)
-		buf_add_str(&long_line, "0123456789");
-	double_put("f", long_line.p, long_line.len);
-	ck_assert_failed(call("{\"filepath\":\"f\"}"), "line 1 alone");
+	double_teardown();
+}
+END_TEST
+
+/* More than an answer holds is cut at a line, and told; so every file can be read to its end. */
+START_TEST(test_long_answer)
+{
+	char json[80];
+	int64_t next = 0;
+
+	double_setup();
+	put_lines("f", 20000);
+	_cleanup_buf_ struct buf again = BUF_INIT(1 << 20);
+	while (next >= 0) {
+		(void) snprintf(json, sizeof(json), "{\"filepath\":\"f\",\"limit\":0,\"offset\":%lld}", (long long) next);
+		const char *text = call(json), *note = strstr(text, "\n[Lines ");
+		next = (int64_t) page("next_offset");
+		ck_assert(!d.call.is_error && (next >= 0) == (note != NULL));
+		if (next >= 0) {
+			(void) snprintf(json, sizeof(json), " of 20000 are shown. To go on, call read_file with offset %lld.]", (long long) next);
+			ck_assert_has(note, json);
+			ck_assert_uint_gt(d.call.text.len, 38000);
+		}
+		buf_add(&again, text, note ? (size_t) (note - text) : strlen(text));
+		buf_add_char(&again, '\n');
+	}
+	ck_assert_str_eq(again.p, buf_cstr(double_get("f")));
+	double_teardown();
+}
+END_TEST
+
+/* Of a line that is longer than an answer its beginning is shown, and the command that shows what follows. */
+START_TEST(test_long_line)
+{
+	char command[200] = "";
+
+	double_setup();
+	_cleanup_buf_ struct buf data = BUF_INIT(1 << 20), part = BUF_INIT(1 << 20);
+	for (int i = 0; i < 20000; i++)
+		buf_addf(&data, "%05d.\xC3\xA9", i);
+	buf_add_str(&data, "\nsecond\n");
+	double_put("it's a file", data.p, data.len);
+	const char *text = call("{\"filepath\":\"it's a file\"}"), *note = strstr(text, "\n[Line 1 has 160000 bytes; its first ");
+	ck_assert(!d.call.is_error && note != NULL);
+	size_t shown = (size_t) (note - text);
+	ck_assert_uint_gt(shown, 38000);
+	ck_assert(strncmp(text, data.p, shown) == 0);
+	ck_assert_has(note, " The next line is at offset 1. To see more of this one, call run_bash with: ");
+	ck_assert(page("next_offset") == 1 && page("total_lines") == 2);
+	ck_assert_int_eq(sscanf(strstr(note, "sed -n"), "%199[^]]", command), 1);
+	FILE *f = popen(command, "re");
+	ck_assert_ptr_nonnull(f);
+	for (int c; (c = getc(f)) != EOF;)
+		buf_add_char(&part, (char) c);
+	ck_assert_int_eq(pclose(f), 0);
+	ck_assert_uint_eq(part.len, shown + 1);
+	ck_assert(strncmp(part.p, data.p + shown, shown) == 0);
+	ck_assert_str_eq(call("{\"filepath\":\"it's a file\",\"offset\":1}"), "second");
+	double_teardown();
+}
+END_TEST
+
+/* A GIF of @width pixels with @padding bytes inside. */
+static void put_gif(const char *path, int width, size_t padding)
+{
+	_cleanup_buf_ struct buf b = BUF_INIT(1 << 24);
+	const char size[] = { (char) (width & 0xFF), (char) (width >> 8), 5, 0, 0, 0, 0 };
+
+	buf_add_str(&b, "GIF89a");
+	buf_add(&b, size, sizeof(size));
+	while (padding-- > 0)
+		buf_add_char(&b, 'x');
+	buf_add_char(&b, ';');
+	double_put(path, b.p, b.len);
+}
+
+START_TEST(test_pictures)
+{
+	double_setup();
+	put_gif("f.gif", 300, 10);
+	ck_assert_str_eq(call("{\"filepath\":\"f.gif\",\"offset\":5,\"limit\":1}"), "image/gif, 300 x 5 pixels, 24 bytes");
+	ck_assert(!d.call.is_error);
+	ck_assert_str_eq(d.call.image_type, "image/gif");
+	ck_assert_uint_eq(d.call.image.len, 24);
+	ck_assert(memcmp(d.call.image.p, buf_cstr(double_get("f.gif")), 24) == 0);
+	put_gif("f.gif", 2000, 749986);
+	ck_assert_worked(call("{\"filepath\":\"f.gif\"}"), "2000 x 5 pixels, 750000 bytes");
+	put_gif("f.gif", 2000, 749987);
+	ck_assert_failed(call("{\"filepath\":\"f.gif\"}"), "has 750001 bytes, but a picture may have 750000. Make a smaller copy with run_bash");
+	ck_assert_uint_eq(d.call.image.len, 0);
+	put_gif("f.gif", 2001, 10);
+	ck_assert_failed(call("{\"filepath\":\"f.gif\"}"), "has 2001 x 5 pixels, but a picture may have 2000 on each side");
+	put_gif("f.gif", 0, 10);
+	ck_assert_failed(call("{\"filepath\":\"f.gif\"}"), "appears to be binary (image/gif), but is damaged");
+	d.config.max_read_bytes = 20;
+	put_gif("f.gif", 20, 10);
+	ck_assert_failed(call("{\"filepath\":\"f.gif\"}"), "(image/gif, 24 bytes) exceeds MAX_READ_SIZE_BYTES (20)");
+	/* A text is a text, whatever it begins with. */
+	double_put_str("f.gif", "GIF89a is how they begin\n");
+	d.config.max_read_bytes = 1000;
+	ck_assert_str_eq(call("{\"filepath\":\"f.gif\"}"), "GIF89a is how they begin");
 	double_teardown();
 }
 END_TEST
 
 UNIT_MAIN("mcp/tool_read_file", test_paging, test_default_limit_tells_the_rest, test_texts, test_refused, test_size_cap,
-	  test_large_file)
+	  test_large_file, test_long_answer, test_long_line, test_pictures)

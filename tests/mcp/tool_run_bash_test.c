@@ -36,7 +36,7 @@ START_TEST(test_request)
 	ck_assert_str_eq(call_with("{\"command\":\"echo hi\"}", &ok), "[Exit code: 0]");
 	ck_assert_str_eq(d.command, "/bin/sh|-c|echo hi");
 	ck_assert_int_eq(d.asked.timeout_ms, 60000);
-	ck_assert_uint_eq(d.asked.output_max + d.asked.tail_max, 51200);
+	ck_assert_uint_eq(d.asked.output_max + d.asked.tail_max, 40000);
 	ck_assert_ptr_null(d.asked.input);
 	ck_assert_ptr_null(d.asked.cwd);
 	(void) call_with("{\"command\":\"x\",\"timeout\":7}", &ok);
@@ -61,6 +61,7 @@ START_TEST(test_results)
 	ck_assert_has(call_with("{\"command\":\"x\"}", &res), "[Exit code: -9]\n");
 	ck_assert(!d.call.is_error);
 	buf_clear(&res.output);
+	res.output_total = 0;
 	print(&res, "caf\xE9");
 	ck_assert_str_eq(call_with("{\"command\":\"x\"}", &res), "[Exit code: -9]\ncaf\xEF\xBF\xBD");
 	double_teardown();
@@ -72,26 +73,62 @@ START_TEST(test_long_output)
 	double_setup();
 	_cleanup_(exec_result_done) struct exec_result res = exited(0);
 
-	for (int i = 0; i < 25599; i++)
+	for (int i = 0; i < 20000; i++) {
 		buf_add_char(&res.output, 'h');
-	buf_add_str(&res.output, "\xC3"); /* the cut goes through a character, at both ends */
-	buf_add_str(&res.tail, "\xA9");
-	for (int i = 0; i < 25599; i++)
 		buf_add_char(&res.tail, 't');
+	}
 	res.output_total = 60000;
 	const char *text = call_with("{\"command\":\"x\"}", &res);
 	ck_assert(strncmp(text, "[Exit code: 0]\nhhhh", 19) == 0);
-	ck_assert_has(text, "output truncated at 50KB");
-	ck_assert_has(text, "8802 bytes from the middle of 60000");
+	ck_assert_has(text, "\n[... output truncated at 39KB: ");
+	ck_assert_has(text, " bytes from the middle of 60000 are left out here. To see them, run it again with its output in a file, ");
 	ck_assert_str_eq(text + strlen(text) - 4, "tttt");
-	ck_assert_has_not(text, "\xEF\xBF\xBD");
-	ck_assert_uint_lt(strlen(text), 65000);
-	/* Exactly the cap is not cut. */
+	ck_assert_uint_le(strlen(text), 40000);
+	ck_assert_uint_gt(strlen(text), 39000);
+	/* What just fits is not cut. */
 	_cleanup_(exec_result_done) struct exec_result full = exited(0);
-	for (int i = 0; i < 51200; i++)
+	size_t most = 40000 - strlen("[Exit code: 0]\n") - strlen("\n\n");
+	for (size_t i = 0; i < most; i++)
 		buf_add_char(&full.output, 'x');
-	full.output_total = 51200;
+	full.output_total = most;
 	ck_assert_has_not(call_with("{\"command\":\"x\"}", &full), "truncated");
+	/* What the server has to say goes before the output. */
+	full.denials = (struct initmsg_denials) { .kinds = 1, .rows = { { SYS_mount, EPERM, 3 } } };
+	text = call_with("{\"command\":\"x\"}", &full);
+	ck_assert_has(text, "output truncated at 38KB");
+	ck_assert_has(text, "xxxx\n\n[Denied by the sandbox: mount");
+	ck_assert_uint_le(strlen(text), 40000);
+	double_teardown();
+}
+END_TEST
+
+/* At every length that may be set, all there is to say at once fits. */
+START_TEST(test_longest_answer)
+{
+	static const char *const signs = "Read-only file system\nResource temporarily unavailable\nNetwork is unreachable\nmust be root\nToo many open files\n";
+	double_setup();
+	_cleanup_(exec_result_done) struct exec_result res = exited(1);
+
+	memset(&res.denials, 0xFF, sizeof(res.denials));
+	for (size_t i = 0; i < INITMSG_DENIALS_MAX; i++)
+		res.denials.rows[i].nr = SYS_mount;
+	d.facts = (struct facts) { .offline = true, .has_mounts = true, .writable = "/workspace and /tmp" };
+	while (res.output.len < 10000) {
+		buf_add_str(&res.output, signs);
+		buf_add_str(&res.tail, signs);
+	}
+	res.output_total = 1000000;
+	res.output_newlines = 50000;
+	for (d.config.max_answer_chars = 2000; d.config.max_answer_chars < 9000; d.config.max_answer_chars += 37) {
+		const char *text = call_with("{\"command\":\"x\",\"memory\":\"100g\"}", &res);
+		ck_assert(strncmp(text, "[Exit code: 1]\n", 15) == 0);
+		ck_assert_uint_le(strlen(text), (size_t) d.config.max_answer_chars);
+		ck_assert_has(text, "output truncated at ");
+		res.timed_out = !res.timed_out;
+		(void) call_with("{\"command\":\"x\"}", &res);
+		ck_assert_uint_le(d.call.text.len, (size_t) d.config.max_answer_chars);
+		res.timed_out = !res.timed_out;
+	}
 	double_teardown();
 }
 END_TEST
@@ -390,6 +427,6 @@ START_TEST(test_limits_felt)
 }
 END_TEST
 
-UNIT_MAIN("mcp/tool_run_bash", test_request, test_results, test_long_output, test_timeout, test_refused,
+UNIT_MAIN("mcp/tool_run_bash", test_request, test_results, test_long_output, test_longest_answer, test_timeout, test_refused,
 	  test_not_started, test_denials, test_notes, test_notes_are_true, test_limits_asked, test_limits_not_given,
 	  test_killed_for_memory, test_limits_felt)

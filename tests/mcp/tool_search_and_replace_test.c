@@ -166,5 +166,33 @@ START_TEST(test_targets)
 }
 END_TEST
 
-UNIT_MAIN("mcp/tool_search_and_replace", test_exact_edits, test_dry_run, test_all_or_nothing, test_no_change,
+/* A diff that does not fit into an answer says how much is missing and where. */
+START_TEST(test_long_diff)
+{
+	double_setup();
+	_cleanup_buf_ struct buf data = BUF_INIT(1 << 20), json = BUF_INIT(1 << 20);
+	for (int i = 0; i < 5000; i++)
+		buf_addf(&data, "this is line number %d\n", i);
+	double_put("f", data.p, data.len);
+	buf_add_str(&json, "{\"filepath\":\"f\",\"edits\":[");
+	for (int i = 0; i < 200; i++)
+		buf_addf(&json, "%s{\"old\":\"number %d\\n\",\"new\":\"changed %d\\n\"}", i ? "," : "", 20 * i + 1, i);
+	buf_add_str(&json, "]}");
+	const char *text = call(json.p), *note = strstr(text, " hunks of the diff are not shown, the first at line ");
+	ck_assert_worked(text, "Successfully applied 200 edits (200 exact, 0 fuzzy-matched)");
+	ck_assert_ptr_nonnull(note);
+	ck_assert_uint_gt(strlen(text), 30000);
+	int line = 0, offset = 0;
+	ck_assert_int_eq(sscanf(note, " hunks of the diff are not shown, the first at line %d: too long. To see it, call read_file with offset %d.]", &line,
+				&offset), 2);
+	ck_assert_int_eq(offset, line - 1);
+	ck_assert_int_eq(line % 20, 2); /* lines are counted from 1 */
+	d.config.max_answer_chars = 2000;
+	double_put("f", data.p, data.len);
+	ck_assert_worked(call(json.p), " hunks of the diff are not shown");
+	double_teardown();
+}
+END_TEST
+
+UNIT_MAIN("mcp/tool_search_and_replace", test_long_diff, test_exact_edits, test_dry_run, test_all_or_nothing, test_no_change,
 	  test_bytes_are_kept, test_syntax_gate, test_targets)

@@ -92,10 +92,26 @@ START_TEST(test_cap)
 	ck_assert_has_not(buf_cstr(&d.call.text), "truncated");
 	make("d2/z.x");
 	ck_assert_worked(call("{\"pattern\":\"*.x\"}"), "Found 50 matches:");
-	ck_assert_has(buf_cstr(&d.call.text), "truncated");
+	ck_assert_has(buf_cstr(&d.call.text), "\n[results truncated: matches 1 to 50 of 51, sorted, are shown. To go on, repeat the call with offset 50, or ");
 	ck_assert_has_not(buf_cstr(&d.call.text), "z.x");
+	ck_assert_str_eq(call("{\"pattern\":\"*.x\",\"offset\":50}"), "Found 1 matches:\nd2/z.x");
+	ck_assert_worked(call("{\"pattern\":\"*.x\",\"offset\":51}"), "No files found from offset 51 on: there are 51 that match '*.x'.");
 	d.config.max_search_results = 2;
-	ck_assert_has(call("{\"pattern\":\"*.x\"}"), "Found 2 matches:\nd0/f00.x\nd0/f03.x\n[results truncated");
+	ck_assert_has(call("{\"pattern\":\"*.x\"}"), "Found 2 matches:\nd0/f00.x\nd0/f03.x\n[results truncated: matches 1 to 2 of 51, ");
+	ck_assert_has(call("{\"pattern\":\"*.x\",\"offset\":1}"), "Found 2 matches:\nd0/f03.x\nd0/f06.x\n[results truncated: matches 2 to 3 of 51, ");
+	/* Paths that do not fit into an answer. */
+	d.config.max_search_results = 1000;
+	d.config.max_answer_chars = 2000;
+	char long_name[300];
+	for (int i = 0; i < 20; i++) {
+		memset(long_name, 'n', 200);
+		(void) snprintf(long_name + 200, 100, "%02d.y", i);
+		make(long_name);
+	}
+	ck_assert_worked(call("{\"pattern\":\"*.y\"}"), "Found 5 matches:\n");
+	ck_assert_has(buf_cstr(&d.call.text), "\n[results truncated: matches 1 to 5 of 20, ");
+	ck_assert_worked(call("{\"pattern\":\"*.y\",\"offset\":15}"), "Found 5 matches:\n");
+	ck_assert_has_not(buf_cstr(&d.call.text), "truncated");
 	double_teardown();
 }
 END_TEST
@@ -103,7 +119,6 @@ END_TEST
 START_TEST(test_large_tree)
 {
 	char path[40];
-	time_t start = time(NULL);
 
 	double_setup();
 	for (int i = 0; i < 200; i++) {
@@ -114,7 +129,14 @@ START_TEST(test_large_tree)
 			double_put_str(path, "");
 		}
 	}
+	time_t start = time(NULL);
 	ck_assert_has(call("{\"pattern\":\"**/file59.c\"}"), "Found 50 matches:\nd000/file59.c\nd001/file59.c\n");
+	ck_assert_has(buf_cstr(&d.call.text), "matches 1 to 50 of 200, sorted, are shown. ");
+	/* Counting ends some time. */
+	d.config.max_search_results = 1;
+	ck_assert_has(call("{\"pattern\":\"file00.c\"}"), "matches 1 to 1 of at least 16");
+	ck_assert_has(call("{\"pattern\":\"file00.c\",\"offset\":199}"), "Found 1 matches:\nd199/file00.c");
+	ck_assert_has_not(buf_cstr(&d.call.text), "truncated");
 	ck_assert_worked(call("{\"pattern\":\"nothing\"}"), "No files found");
 	ck_assert_int_lt(time(NULL) - start, 20);
 	atomic_store(&d.cancelled, true);

@@ -67,6 +67,16 @@ START_TEST(test_paths)
 	long_name[sizeof(long_name) - 1] = '\0';
 	expect(long_name, NULL, "255 bytes");
 	expect("line\nbreak\x01", NULL, "'line?break?' not found");
+
+	expect("dir/d.txt", NULL, "Did you mean 'dir/b.txt'?");
+	memset(long_name, 'n', WS_SHOWN_MAX); /* a name that a message would cut is not proposed */
+	(void) snprintf(long_name + WS_SHOWN_MAX, sizeof(long_name) - WS_SHOWN_MAX, "/file");
+	long_name[WS_SHOWN_MAX] = '\0';
+	ck_assert_int_eq(mkdir(long_name, 0755), 0);
+	long_name[WS_SHOWN_MAX] = '/';
+	double_put_str(long_name, "");
+	long_name[strlen(long_name) - 1] = 'x';
+	expect(long_name, NULL, "not found. Use list_directory");
 	ck_assert_int_eq(rmdir(sibling), 0);
 	double_teardown();
 }

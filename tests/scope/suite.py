@@ -243,7 +243,7 @@ class Suite:
         with open("/proc/%d/status" % helper.process.pid, encoding="utf-8") as file:
             status = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
         good = (limits["Max cpu time"], limits["Max core file size"], limits["Max file size"]) == ("6", "0", "0")
-        self.tap.point(good and limits["Max processes"] == "0" and int(limits["Max data size"]) <= 32 << 20, "its limits are tight", limits)
+        self.tap.point(good and limits["Max processes"] == "0" and int(limits["Max address space"]) <= 64 << 20, "its limits are tight", limits)
         self.tap.point(status["NoNewPrivs"].strip() == "1" and int(status["CapEff"], 16) == 0 and int(status["CapPrm"], 16) == 0,
                        "it has no capability, not even as root, and gains none", status)
         self.tap.point(status["Seccomp"].strip() == "2", "its system-call filter is loaded before it hears a word", status)

@@ -99,6 +99,18 @@ sed -n 's/^\t\.name = "\([a-z_]*\)",$/\1/p' mcp/tool_*.c >"$scratch/tools"
 } >"$scratch/wrong"
 verdict "every tool is described" "$scratch/wrong"
 
+sed -n 's/^\t\t\.name = "\([a-z-]*\)",$/\1/p' mcp/prompts.c >"$scratch/prompts"
+{
+	at_least 4 "$scratch/prompts" "prompts"
+	while read -r name; do
+		for page in README.md docs/protocols.md; do
+			grep -qF "\`$name\`" "$page" || echo "$page does not name the prompt $name"
+		done
+		sed 's/\\-/-/g' docs/man/cloche.1.in | grep -q "Li $name\>" || echo "docs/man/cloche.1.in does not name the prompt $name"
+	done <"$scratch/prompts"
+} >"$scratch/wrong"
+verdict "every prompt is described" "$scratch/wrong"
+
 ./tools/deps --list build test | awk '{ print $1 }' >"$scratch/packages"
 {
 	at_least 10 "$scratch/packages" "packages"
@@ -151,11 +163,11 @@ done <"$scratch/pages" >"$scratch/links"
 } >"$scratch/wrong"
 verdict "no link leads nowhere" "$scratch/wrong"
 
-# Words in backticks that look like a path of the tree, but for two methods of MCP. `runtime/kern/caps` stands for a module's
+# Words in backticks that look like a path of the tree, but for names of MCP. `runtime/kern/caps` stands for a module's
 # two files.
 while read -r page; do
 	grep -o '`[^`]*`' "$page" | tr -d '`' | grep -oE '(^|[ ./])(runtime|mcp|profiles|rootfs|tests|tools|docs)/[A-Za-z0-9_./*-]*' |
-		sed 's,^[ ./]*,,; s,[.]*$,,' | grep -vxE 'tools/(list|call)' | sort -u | sed "s,^,$page ,"
+		sed 's,^[ ./]*,,; s,[.]*$,,' | grep -vxE 'tools/(list|call|list_changed)' | sort -u | sed "s,^,$page ,"
 done <"$scratch/pages" >"$scratch/names"
 {
 	at_least 40 "$scratch/names" "file names"
@@ -186,7 +198,7 @@ for kind, text in blocks:
     except ValueError as error:
         print("a block of %s: %s" % (kind, error))
 ours = [server for server in servers if server["command"] != "docker"]
-if len(ours) < 7:
+if len(ours) < 11:
     print("only %d configurations were found: does this test still read the right place?" % len(ours))
 for server in ours:
     # The folders are examples; everything else is tried as it stands.
@@ -272,6 +284,7 @@ completed() {
 		[ "$(completed $before str)" = strict ] || echo "cloche $before str<TAB> gives '$(completed $before str)'"
 	done
 	[ "$(completed explain --allow-h)" = --allow-home ] || echo "cloche explain --allow-h<TAB> gives '$(completed explain --allow-h)'"
+	[ "$(completed mcp --client code)" = codex ] || echo "cloche mcp --client code<TAB> gives '$(completed mcp --client code)'"
 	[ -z "$(completed mcp ./x)" ] || echo "cloche mcp ./x<TAB> gives '$(completed mcp ./x)' instead of leaving it to file names"
 } >"$scratch/wrong" 2>&1
 verdict "completion in bash knows commands and options" "$scratch/wrong"

@@ -168,6 +168,7 @@ status=$(cat "/proc/$pid/status")
 like "$status" $'Seccomp:\t2' 'it has a filter before it has read a byte'
 like "$status" $'NoNewPrivs:\t1' 'and no_new_privs'
 like "$(cat "/proc/$pid/limits")" 'Max processes +0 +0 .*Max open files +0 +0' 'it can start and open nothing'
+like "$(cat "/proc/$pid/limits")" 'Max address space +201326592 +201326592 ' 'nor take memory without end, of whatever kind'
 if [ "$ME" = 0 ]; then
 	unlike "$status" $'Uid:\t0' 'started by root, it is not root'
 	is "$(cd "/proc/$pid/fd" && echo *)" '0 1 2' 'it has three descriptors'

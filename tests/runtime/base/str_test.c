@@ -230,5 +230,29 @@ START_TEST(test_same_variable)
 }
 END_TEST
 
-UNIT_MAIN("runtime/base/str", test_uint, test_uint_bounds, test_size, test_size_bounds_count_bytes, test_milli, test_name,
+START_TEST(test_hex_value)
+{
+	ck_assert_int_eq(str_hex_value('0'), 0);
+	ck_assert_int_eq(str_hex_value('9'), 9);
+	ck_assert_int_eq(str_hex_value('a'), 10);
+	ck_assert_int_eq(str_hex_value('F'), 15);
+	static const char others[] = "/:@G`g \x80";
+	for (size_t i = 0; i < sizeof(others); i++)
+		ck_assert_int_eq(str_hex_value(others[i]), -1);
+}
+END_TEST
+
+START_TEST(test_show_byte)
+{
+	for (int c = 0; c < 256; c++) {
+		char shown[STR_SHOWN_BYTE_MAX + 1] = { 0 }, wanted[8];
+		size_t len = str_show_byte(shown, (char) c);
+		(void) snprintf(wanted, sizeof(wanted), c < 0x20 || c == 0x7f ? "\\x%02x" : "%c", c);
+		ck_assert_str_eq(shown, wanted);
+		ck_assert_uint_eq(len, strlen(wanted));
+	}
+}
+END_TEST
+
+UNIT_MAIN("runtime/base/str", test_hex_value, test_show_byte, test_uint, test_uint_bounds, test_size, test_size_bounds_count_bytes, test_milli, test_name,
 	  test_written_numbers_are_read, test_random_text, test_same_variable)

@@ -236,7 +236,11 @@ static const struct values {
 	{ "allow-debug", SWITCH_ROW },
 	{ "allow-weaker", { "proc", "root", "hostname", "proc,root", "hostname,proc,proc" },
 	  { "", "all", ",", "proc,", ",proc", "proc,,root", "proc root", "proc,x", "Proc", "pro", "procs", "seccomp", "true" } },
+	{ "client", { "codex", "list", "" }, { NULL } }, /* looked up by `cloche mcp` */
+	{ "write", SWITCH_ROW },
+	{ "client-file", { "/x/mcp.json", "x", "" }, { NULL } }, /* opened by `cloche mcp` */
 	{ "log-level", { "debug", "warning", "" }, { NULL } }, /* examined together with the variable LOG_LEVEL, by `cloche mcp` */
+	{ "max-answer-chars", { "2000", "40000", "200000" }, { "", "0", "1999", "200001", "-1", "40k", "4e4", " 40000", "99999999999999999999" } },
 	{ "structured-output", SWITCH_ROW },
 	{ "json", SWITCH_ROW },
 	{ "all", SWITCH_ROW },

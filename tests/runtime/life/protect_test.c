@@ -94,7 +94,8 @@ static struct protect *look(const struct spec *spec)
 }
 
 #define OTHERS                                                                                                          \
-	" /.claude+ /.cursor+ /.codex+ /.gemini+ /.mcp.json+ /.vscode+ /.zed+ /.windsurf+ /.kiro+ /.idea+ /.envrc+ /.devcontainer+ /.devcontainer.json+ " \
+	" /.claude+ /.cursor+ /.codex+ /.gemini+ /.roo+ /.cline+ /.mcp.json+ /.vscode+ /.zed+ /.windsurf+ /.kiro+ /.idea+ /.envrc+ " \
+	"/.devcontainer+ /.devcontainer.json+ " \
 	"/.github+ /.husky+ /.cloche.json+"
 #define GIT_MISSING "/.git/hooks+ /.git/config+ /.git/config.worktree+ /.git/commondir+"
 
@@ -119,7 +120,7 @@ START_TEST(test_shapes)
 		{ ".git>/tmp", "/.git" OTHERS },
 		{ ".git>../x", "/.git" OTHERS },
 		{ ".git>.git", "/.git" OTHERS },
-		{ ".github>ci ci/x=", "/.git+ /.claude+ /.cursor+ /.codex+ /.gemini+ /.mcp.json+ /.vscode+ /.zed+ /.windsurf+ /.kiro+ /.idea+"
+		{ ".github>ci ci/x=", "/.git+ /.claude+ /.cursor+ /.codex+ /.gemini+ /.roo+ /.cline+ /.mcp.json+ /.vscode+ /.zed+ /.windsurf+ /.kiro+ /.idea+"
 				      " /.envrc+ /.devcontainer+ /.devcontainer.json+ /.github /ci/workflows+ /.husky+ /.cloche.json+" },
 		/* What is left by ".." has to be what it is, there or not. */
 		{ ".git>a/../b a/x=", "/.git /a /b+" OTHERS },
@@ -140,8 +141,8 @@ START_TEST(test_shapes)
 			      " /.git/modules/a/b/modules/c/hooks+ /.git/modules/a/b/modules/c/config+ /.git/modules/a/b/modules/c/config.worktree+"
 			      " /.git/modules/a/b/modules/c/commondir+" OTHERS },
 		/* Only where it is there. */
-		{ ".githooks/x=", "/.git+ /.claude+ /.cursor+ /.codex+ /.gemini+ /.mcp.json+ /.vscode+ /.zed+ /.windsurf+ /.kiro+ /.idea+ /.envrc+"
-				  " /.devcontainer+ /.devcontainer.json+ /.github+ /.husky+ /.githooks /.cloche.json+" },
+		{ ".githooks/x=", "/.git+ /.claude+ /.cursor+ /.codex+ /.gemini+ /.roo+ /.cline+ /.mcp.json+ /.vscode+ /.zed+ /.windsurf+ /.kiro+ /.idea+"
+				  " /.envrc+ /.devcontainer+ /.devcontainer.json+ /.github+ /.husky+ /.githooks /.cloche.json+" },
 		/* Each mark of a repository counts: an agent may take others away for a while. Names may begin with a dot. */
 		{ ".git/HEAD=x .git/modules/.v/config=x", GIT_MISSING " /.git/modules/.v/hooks+ /.git/modules/.v/config /.git/modules/.v/config.worktree+"
 							  " /.git/modules/.v/commondir+" OTHERS },
