@@ -238,7 +238,10 @@ while not os.path.exists(sys.argv[2]):
     if janitor:
         stops += 1
         found = any([seen() or time.sleep(0.005) for i in range(10)]) or found
-        os.kill(janitor, signal.SIGCONT)
+        try:
+            os.kill(janitor, signal.SIGCONT)
+        except ProcessLookupError:
+            pass # it was killed meanwhile, since its sandbox ended
         time.sleep(0.02)
     found = seen() or found
 print("seen" if found else "not seen" if stops else "nothing stopped")
