@@ -9,9 +9,10 @@
 
 #include "mcp/batch.h"
 #include "mcp/log.h"
+#include "mcp/uri.h"
 #include "runtime/base/jsonw.h"
 
-enum { ANSWER_ERROR_MAX = 16 * 1024, ANSWER_EMPTY_MAX = 4096 };
+enum { ANSWER_ERROR_MAX = 16 * 1024, ANSWER_EMPTY_MAX = 4096, ANSWER_DATA_MAX = 8 * URI_MAX };
 
 /* --- results ------------------------------------------------------------------------------------------------------ */
 
@@ -31,31 +32,32 @@ void answer_begin(struct buf *b, const struct request *req)
 	buf_add_char(b, '{');
 }
 
-void answer_member(struct buf *b, const char *name)
-{
-	if (b->len > 0 && b->p[b->len - 1] != '{')
-		buf_add_char(b, ',');
-	jsonw_str(b, name);
-	buf_add_char(b, ':');
-}
-
 void answer_cache(struct buf *b, const struct request *req, int64_t ttl_ms, bool is_public)
 {
 	if (req->terms.version != MCP_2026_07_28)
 		return;
-	answer_member(b, "ttlMs");
+	jsonw_name(b, "ttlMs");
 	buf_addf(b, "%lld", (long long) ttl_ms);
-	answer_member(b, "cacheScope");
-	jsonw_str(b, is_public ? "public" : "private");
+	jsonw_member(b, "cacheScope", is_public ? "public" : "private");
 }
 
 /* @tell adds who we are. */
+static void begin_meta(struct buf *b, const char *type, void (*tell)(struct buf *b, enum mcp_version version))
+{
+	jsonw_member(b, "resultType", type);
+	buf_add_str(b, ",\"_meta\":{\"" MCP_META_SERVER_INFO "\":");
+	tell(b, MCP_2026_07_28);
+}
+
+void answer_begin_meta(struct buf *b, const char *type)
+{
+	begin_meta(b, type, session_write_server_info);
+}
+
 static void finish(struct server *s, struct request *req, struct buf *b, void (*tell)(struct buf *b, enum mcp_version version))
 {
 	if (req->terms.version == MCP_2026_07_28) {
-		answer_member(b, "resultType");
-		buf_add_str(b, "\"complete\",\"_meta\":{\"" MCP_META_SERVER_INFO "\":");
-		tell(b, MCP_2026_07_28);
+		begin_meta(b, "complete", tell);
 		buf_add_char(b, '}');
 	}
 	buf_add_char(b, '}');
@@ -120,6 +122,16 @@ void answer_refuse(struct server *s, struct request *req, enum rpc_code code, co
 	va_end(ap);
 	answer_error(s, req, code, buf_cstr(&message), data);
 	request_free(s, req);
+}
+
+void answer_refuse_resource(struct server *s, struct request *req, enum rpc_code code, const char *uri, const char *message)
+{
+	_cleanup_buf_ struct buf data = BUF_INIT(ANSWER_DATA_MAX);
+
+	buf_add_char(&data, '{');
+	jsonw_member(&data, "uri", uri);
+	buf_add_char(&data, '}');
+	answer_refuse(s, req, code, buf_error(&data) ? NULL : buf_cstr(&data), "%s", message);
 }
 
 /* --- notifications ------------------------------------------------------------------------------------------------ */

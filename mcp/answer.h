@@ -5,26 +5,31 @@
  *
  *	_cleanup_buf_ struct buf b = BUF_INIT(8192);
  *	answer_begin(&b, req);
- *	answer_member(&b, "tools"); …
+ *	jsonw_name(&b, "tools"); …
  *	answer_finish(s, req, &b);
  */
 #pragma once
 
 #include "mcp/state.h"
 
+enum { ANSWER_FIXED_TTL_MS = 3600000 }; /* how long what stays the same as long as the server runs may be kept */
+
 /*
  * For a list that has a single page: true unless @req asks for another one with a cursor; then it is refused and freed.
  */
 bool answer_is_first_page(struct server *s, struct request *req);
 
-/* Begins the result of @req; members follow, each after answer_member(). */
+/* Begins the result of @req; members follow, each after jsonw_name(). */
 void answer_begin(struct buf *b, const struct request *req);
-
-/* Adds what stands in front of a member's value: a comma unless it is the first, and its name. */
-void answer_member(struct buf *b, const char *name);
 
 /* Adds "ttlMs" and "cacheScope" in the revision that wants them: how long, and whether for everybody, the result holds. */
 void answer_cache(struct buf *b, const struct request *req, int64_t ttl_ms, bool is_public);
+
+/*
+ * Adds the type of a stateless result ("complete", "task") and begins its _meta with who we are; the caller closes it. For results that
+ * are not sent by answer_finish().
+ */
+void answer_begin_meta(struct buf *b, const char *type);
 
 /* Adds what every result of the stateless revision carries, sends the result and frees @req. The buffer is emptied. */
 void answer_finish(struct server *s, struct request *req, struct buf *b);
@@ -38,6 +43,9 @@ void answer_empty(struct server *s, struct request *req);
 /* Answers with an error and frees @req; @data is JSON text or NULL. */
 void answer_refuse(struct server *s, struct request *req, enum rpc_code code, const char *data, const char *fmt, ...)
 	_printf_(5, 6);
+
+/* The same about the resource @uri, which goes along as data.uri. */
+void answer_refuse_resource(struct server *s, struct request *req, enum rpc_code code, const char *uri, const char *message);
 
 /* Sends the message @json as the answer of @req, which lives on. One that is too long becomes an error. */
 void answer_send(struct server *s, const struct request *req, struct buf *json);

@@ -173,9 +173,7 @@ static void start_workers(struct server *s)
 	struct call *call;
 
 	while ((call = next_for_worker(s)) != NULL) {
-		int r = loop_accept_posts(&s->loop);
-		if (r == 0)
-			r = work_submit(&s->work, &call->work);
+		int r = work_submit(&s->work, &call->work);
 		call->wants_worker = false;
 		s->worker_calls += r == 0;
 		if (r == 0)

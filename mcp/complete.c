@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "mcp/dirlist.h"
+#include "mcp/text.h"
 #include "mcp/tool.h"
 #include "mcp/ws.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/jsonw.h"
-#include "runtime/base/utf8.h"
 
 void completions_done(struct completions *c)
 {
@@ -51,17 +51,6 @@ void complete_word(struct completions *c, const char *const *words, const char *
 }
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
-
-/* Whether the name can stand in a message as it is. */
-static bool is_presentable(const char *name)
-{
-	size_t len = strlen(name);
-
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char) name[i] < 0x20 || name[i] == 0x7F)
-			return false;
-	return utf8_is_valid(name, len);
-}
 
 static bool has_parent_step(const char *path)
 {
@@ -121,7 +110,7 @@ void complete_path(struct completions *c, struct tool_call *call, const char *ty
 		return;
 	c->incomplete = d.cut;
 	for (size_t i = 0; i < d.count && !tool_is_cancelled(call); i++)
-		if (begins_with(d.entry[i].name, name) && is_presentable(d.entry[i].name))
+		if (begins_with(d.entry[i].name, name) && text_can_be_shown(d.entry[i].name))
 			add_entry(c, call, head, dir, &d.entry[i]);
 }
 

@@ -61,7 +61,7 @@ static void add_id(struct buf *b, const struct stream *stream)
 
 void listen_add_meta(struct buf *b, const struct stream *stream)
 {
-	answer_member(b, "_meta");
+	jsonw_name(b, "_meta");
 	buf_add_char(b, '{');
 	add_id(b, stream);
 	buf_add_char(b, '}');
@@ -73,21 +73,16 @@ static void say_goodbye(struct server *s, const struct stream *stream)
 	_cleanup_buf_ struct buf b = BUF_INIT(NOTIFICATION_MAX);
 
 	answer_begin(&b, stream->request);
-	answer_member(&b, "resultType");
-	buf_add_str(&b, "\"complete\"");
-	answer_member(&b, "_meta");
-	buf_addf(&b, "{\"" MCP_META_SERVER_INFO "\":");
-	session_write_server_info(&b, MCP_2026_07_28);
+	answer_begin_meta(&b, "complete");
 	buf_add_char(&b, ',');
 	add_id(&b, stream);
 	buf_add_str(&b, "}}");
 	rpc_end_result(&b);
 	answer_send(s, stream->request, &b);
 	answer_begin_notification(&b, "notifications/cancelled");
-	answer_member(&b, "requestId");
+	jsonw_name(&b, "requestId");
 	buf_add_str(&b, stream->request->rpc.id);
-	answer_member(&b, "reason");
-	jsonw_str(&b, "The server ends.");
+	jsonw_member(&b, "reason", "The server ends.");
 	(void) answer_notify(s, &b, false);
 }
 
@@ -123,7 +118,7 @@ static void add_names(struct buf *b, const struct server *s, const struct stream
 		if (sub->stream != stream || sub->kind != kind)
 			continue;
 		if (*separator == '[')
-			answer_member(b, wish);
+			jsonw_name(b, wish);
 		buf_add_str(b, separator);
 		jsonw_str(b, sub->name);
 		separator = ",";
@@ -138,12 +133,12 @@ static void acknowledge(struct server *s, struct stream *stream)
 
 	stream->open = true;
 	answer_begin_notification(&b, "notifications/subscriptions/acknowledged");
-	answer_member(&b, "notifications");
+	jsonw_name(&b, "notifications");
 	buf_add_char(&b, '{');
 	for (size_t i = 0; i < ARRAY_LEN(lists_table); i++) {
 		if (!(stream->lists & lists_table[i].list))
 			continue;
-		answer_member(&b, lists_table[i].wish);
+		jsonw_name(&b, lists_table[i].wish);
 		buf_add_str(&b, "true");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(names_table); i++)

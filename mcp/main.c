@@ -31,7 +31,6 @@
 
 enum {
 	EXIT_USAGE = 125,
-	POLICY_CHUNK = 16 * 1024,
 	POLICY_MAX = OUT_MESSAGE_MAX, /* what is larger could not be told */
 };
 
@@ -196,16 +195,9 @@ static int read_policy(int fd, const char *limits, struct buf *ret, struct err *
 
 	buf_addf(ret, "{\"limits_held\":%s%s%s", quote, limits ? limits : "null", quote);
 	size_t start = ret->len;
-	for (;;) {
-		char *to = buf_reserve(ret, POLICY_CHUNK);
-		ssize_t n = to ? read(fd, to, POLICY_CHUNK) : -1;
-
-		if (!to || (n < 0 && errno != EINTR))
-			return err_set(err, ERR_SYSTEM, to ? errno : -buf_error(ret), "the policy in descriptor %d cannot be read: %m", fd);
-		if (n == 0)
-			break;
-		ret->len += n < 0 ? 0 : (size_t) n;
-	}
+	int r = buf_read_fd(ret, fd);
+	if (r < 0)
+		return err_set(err, ERR_SYSTEM, -r, "the policy in descriptor %d cannot be read: %m", fd);
 	(void) fd_close(fd);
 	if (ret->len < start + 2 || ret->p[start] != '{')
 		return err_set(err, ERR_USAGE, EINVAL, "--policy-fd %d: there is no JSON object in it", fd);

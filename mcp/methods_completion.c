@@ -13,6 +13,7 @@
 #include "mcp/resource.h"
 #include "mcp/task.h"
 #include "mcp/ws.h"
+#include "runtime/base/jsonw.h"
 
 enum {
 	COMPLETION_ANSWER_MAX = COMPLETE_TEXT_MAX + 4096,
@@ -32,7 +33,7 @@ static void answer(struct server *s, struct request *req, const struct completio
 	_cleanup_buf_ struct buf b = BUF_INIT(COMPLETION_ANSWER_MAX);
 
 	answer_begin(&b, req);
-	answer_member(&b, "completion");
+	jsonw_name(&b, "completion");
 	completions_write(&b, found);
 	answer_finish(s, req, &b);
 }

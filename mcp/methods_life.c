@@ -11,7 +11,7 @@
 #include "mcp/subscribe.h"
 #include "runtime/base/jsonw.h"
 
-enum { LIFE_ANSWER_MAX = 64 * 1024, LIFE_TTL_MS = 3600000 };
+enum { LIFE_ANSWER_MAX = 64 * 1024 };
 
 /* At most 1024 bytes: with the list of tools it is in the context of every conversation. */
 static const char instructions[] =
@@ -30,10 +30,9 @@ static_assert(sizeof(instructions) <= 1024, "too long");
 /* What both ways to meet a server tell of it. */
 static void add_introduction(struct buf *b, enum mcp_version version)
 {
-	answer_member(b, "capabilities");
+	jsonw_name(b, "capabilities");
 	method_write_capabilities(b, version);
-	answer_member(b, "instructions");
-	jsonw_str(b, instructions);
+	jsonw_member(b, "instructions", instructions);
 }
 
 static void initialize(struct server *s, struct request *req)
@@ -45,9 +44,8 @@ static void initialize(struct server *s, struct request *req)
 	subscribe_end_session(s);
 	req->terms.version = session_handshake(&s->session, rpc_param_str(&req->rpc, "protocolVersion"));
 	answer_begin(&b, req);
-	answer_member(&b, "protocolVersion");
-	jsonw_str(&b, session_version_name(req->terms.version));
-	answer_member(&b, "serverInfo");
+	jsonw_member(&b, "protocolVersion", session_version_name(req->terms.version));
+	jsonw_name(&b, "serverInfo");
 	session_introduce(&b, req->terms.version);
 	add_introduction(&b, req->terms.version);
 	answer_finish(s, req, &b);
@@ -58,10 +56,10 @@ static void discover(struct server *s, struct request *req)
 	_cleanup_buf_ struct buf b = BUF_INIT(LIFE_ANSWER_MAX);
 
 	answer_begin(&b, req);
-	answer_member(&b, "supportedVersions");
+	jsonw_name(&b, "supportedVersions");
 	buf_addf(&b, "[\"%s\"]", session_version_name(MCP_2026_07_28));
 	add_introduction(&b, req->terms.version);
-	answer_cache(&b, req, LIFE_TTL_MS, true);
+	answer_cache(&b, req, ANSWER_FIXED_TTL_MS, true);
 	answer_finish_introduction(s, req, &b);
 }
 

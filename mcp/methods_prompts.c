@@ -10,7 +10,6 @@
 enum {
 	PROMPTS_ANSWER_MAX = 1024 * 1024, /* a text of PROMPTS_TEXT_MAX bytes, each of them escaped */
 	PROMPTS_PROBLEM_MAX = 4096,
-	PROMPTS_TTL_MS = 3600000,
 };
 
 static void list_prompts(struct server *s, struct request *req)
@@ -20,9 +19,9 @@ static void list_prompts(struct server *s, struct request *req)
 	if (!answer_is_first_page(s, req))
 		return;
 	answer_begin(&b, req);
-	answer_member(&b, "prompts");
+	jsonw_name(&b, "prompts");
 	prompts_write_list(&b, req->terms.version);
-	answer_cache(&b, req, PROMPTS_TTL_MS, true);
+	answer_cache(&b, req, ANSWER_FIXED_TTL_MS, true);
 	answer_finish(s, req, &b);
 }
 
@@ -49,9 +48,9 @@ static void get_prompt(struct server *s, struct request *req)
 	if (buf_error(&text))
 		return answer_refuse(s, req, RPC_INTERNAL_ERROR, NULL, "Out of memory.");
 	answer_begin(&b, req);
-	answer_member(&b, "description");
+	jsonw_name(&b, "description");
 	prompts_write_description(&b, prompt);
-	answer_member(&b, "messages");
+	jsonw_name(&b, "messages");
 	buf_add_str(&b, "[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
 	jsonw_string(&b, buf_cstr(&text), text.len);
 	buf_add_str(&b, "}}]");

@@ -19,9 +19,7 @@
 
 enum {
 	LIST_MAX = 64 * 1024,
-	ERROR_DATA_MAX = 8 * URI_MAX,
 	LINE_MAX_SHOWN = 512,
-	FIXED_TTL_MS = 3600000,          /* of what stays the same as long as the server runs */
 	ENVELOPE_MAX = 4096,             /* of an answer: all but the content */
 };
 
@@ -75,14 +73,11 @@ static void write_row(struct buf *b, const struct row *row, const char *uri_memb
 {
 	buf_addf(b, "{\"%s\":\"%s\",\"name\":\"%s\"", uri_member, row->uri, row->name);
 	if (version >= MCP_2025_06_18) {
-		jsonw_name(b, "title");
-		jsonw_str(b, row->title);
+		jsonw_member(b, "title", row->title);
 	}
-	jsonw_name(b, "description");
-	jsonw_str(b, row->description);
+	jsonw_member(b, "description", row->description);
 	if (row->type) {
-		jsonw_name(b, "mimeType");
-		jsonw_str(b, row->type);
+		jsonw_member(b, "mimeType", row->type);
 	}
 	buf_addf(b, ",\"annotations\":%s", row->annotations);
 }
@@ -121,7 +116,7 @@ static void list_resources(struct server *s, struct request *req)
 	if (!answer_is_first_page(s, req))
 		return;
 	answer_begin(&b, req);
-	answer_member(&b, "resources");
+	jsonw_name(&b, "resources");
 	buf_add_char(&b, '[');
 	write_skill(&b, version);
 	if (s->config->policy) {
@@ -131,7 +126,7 @@ static void list_resources(struct server *s, struct request *req)
 	buf_add_char(&b, ',');
 	write_resource(&b, &jobs_row, 0, version);
 	buf_add_char(&b, ']');
-	answer_cache(&b, req, FIXED_TTL_MS, true);
+	answer_cache(&b, req, ANSWER_FIXED_TTL_MS, true);
 	answer_finish(s, req, &b);
 }
 
@@ -142,14 +137,14 @@ static void list_templates(struct server *s, struct request *req)
 	if (!answer_is_first_page(s, req))
 		return;
 	answer_begin(&b, req);
-	answer_member(&b, "resourceTemplates");
+	jsonw_name(&b, "resourceTemplates");
 	for (size_t i = 0; i < ARRAY_LEN(templates); i++) {
 		buf_add_char(&b, i ? ',' : '[');
 		write_row(&b, &templates[i], "uriTemplate", req->terms.version);
 		buf_add_char(&b, '}');
 	}
 	buf_add_char(&b, ']');
-	answer_cache(&b, req, FIXED_TTL_MS, true);
+	answer_cache(&b, req, ANSWER_FIXED_TTL_MS, true);
 	answer_finish(s, req, &b);
 }
 
@@ -161,21 +156,12 @@ struct validity {
 	bool is_public;
 };
 
-static const struct validity is_fixed = { FIXED_TTL_MS, true }, is_our_own = { FIXED_TTL_MS, false }, is_passing = { 0, false };
+static const struct validity is_fixed = { ANSWER_FIXED_TTL_MS, true }, is_our_own = { ANSWER_FIXED_TTL_MS, false };
+static const struct validity is_passing = { 0, false };
 
 static enum rpc_code not_found(const struct request *req)
 {
 	return req->terms.version == MCP_2026_07_28 ? RPC_INVALID_PARAMS : RPC_RESOURCE_NOT_FOUND;
-}
-
-static void refuse(struct server *s, struct request *req, enum rpc_code code, const char *uri, const char *message)
-{
-	_cleanup_buf_ struct buf data = BUF_INIT(ERROR_DATA_MAX);
-
-	buf_add_str(&data, "{\"uri\":");
-	jsonw_str(&data, uri);
-	buf_add_char(&data, '}');
-	answer_refuse(s, req, code, buf_error(&data) ? NULL : buf_cstr(&data), "%s", message);
 }
 
 static void refuse_unknown(struct server *s, struct request *req, enum rpc_code code, const char *uri, const char *problem)
@@ -183,7 +169,7 @@ static void refuse_unknown(struct server *s, struct request *req, enum rpc_code 
 	_cleanup_buf_ struct buf message = BUF_INIT(ENVELOPE_MAX);
 
 	buf_addf(&message, "Resource '%s' %s.", ws_show(uri).s, problem);
-	refuse(s, req, code, uri, buf_cstr(&message));
+	answer_refuse_resource(s, req, code, uri, buf_cstr(&message));
 }
 
 /* Answers with the elements of "contents" in @elements. */
@@ -197,7 +183,7 @@ static void answer_contents(struct server *s, struct request *req, const char *u
 	if (buf_error(elements))
 		return refuse_unknown(s, req, RPC_INTERNAL_ERROR, uri, "cannot be read now: out of memory");
 	answer_begin(&b, req);
-	answer_member(&b, "contents");
+	jsonw_name(&b, "contents");
 	buf_add_char(&b, '[');
 	buf_add(&b, elements->p, elements->len);
 	buf_add_char(&b, ']');
@@ -302,7 +288,7 @@ static void file_was_read(struct offload *o)
 	if (buf_error(&o->call.text)) /* there was no room for the reason */
 		r->element.error = buf_error(&o->call.text);
 	if (o->request && r->error < 0 && !buf_error(&r->element))
-		refuse(o->server, o->request, code_of(o->request, r->error), r->uri, buf_cstr(&o->call.text));
+		answer_refuse_resource(o->server, o->request, code_of(o->request, r->error), r->uri, buf_cstr(&o->call.text));
 	else if (o->request)
 		answer_contents(o->server, o->request, r->uri, &r->element, is_passing);
 	offload_release(o);

@@ -6,6 +6,7 @@
 #include "mcp/answer.h"
 #include "mcp/method.h"
 #include "mcp/task.h"
+#include "runtime/base/jsonw.h"
 
 enum { TASKS_ANSWER_MAX = 64 * 1024 };
 
@@ -75,7 +76,7 @@ static void list(struct server *s, struct request *req)
 	if (!knows_tasks(s, req) || !answer_is_first_page(s, req))
 		return;
 	answer_begin(&b, req);
-	answer_member(&b, "tasks");
+	jsonw_name(&b, "tasks");
 	buf_add_char(&b, '[');
 	for (const struct task *task = s->tasks; task; task = task->next) {
 		buf_add_str(&b, task == s->tasks ? "{" : ",{");

@@ -6,8 +6,9 @@
 #include "mcp/method.h"
 #include "mcp/registry.h"
 #include "mcp/task.h"
+#include "runtime/base/jsonw.h"
 
-enum { TOOLS_LIST_MAX = 256 * 1024, TOOLS_TTL_MS = 3600000 };
+enum { TOOLS_LIST_MAX = 256 * 1024 };
 
 static void list_tools(struct server *s, struct request *req)
 {
@@ -16,9 +17,9 @@ static void list_tools(struct server *s, struct request *req)
 	if (!answer_is_first_page(s, req))
 		return;
 	answer_begin(&b, req);
-	answer_member(&b, "tools");
+	jsonw_name(&b, "tools");
 	registry_list(&b, s->config, req->terms.version);
-	answer_cache(&b, req, TOOLS_TTL_MS, true);
+	answer_cache(&b, req, ANSWER_FIXED_TTL_MS, true);
 	answer_finish(s, req, &b);
 }
 

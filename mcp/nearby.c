@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "mcp/dirlist.h"
+#include "mcp/text.h"
 #include "mcp/tool.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/opt.h"
-#include "runtime/base/utf8.h"
 
 enum {
 	NEARBY_NAMES_MAX = 4096, /* of a directory that are compared */
@@ -22,7 +22,7 @@ enum {
 /* Whether a message shows @name as it is, so that who reads it can give it back. */
 static bool can_be_said(const char *name)
 {
-	return utf8_is_valid(name, strlen(name)) && strcmp(ws_show(name).s, name) == 0;
+	return strlen(name) <= WS_SHOWN_MAX && text_can_be_shown(name);
 }
 
 /* The name in the directory @dir that is most like @name, copied to @ret. */

@@ -98,9 +98,7 @@ void offload_tick(struct server *s)
 	struct offload *o;
 
 	while (s->offload_running < OFFLOAD_RUNNING_MAX && !out_congested(&s->out) && (o = next_to_run(s))) {
-		int r = loop_accept_posts(&s->loop);
-		if (r == 0)
-			r = work_submit(&s->work, &o->work);
+		int r = work_submit(&s->work, &o->work);
 		o->is_running = r == 0;
 		s->offload_running += r == 0;
 		if (r == 0)

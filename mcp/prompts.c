@@ -177,12 +177,6 @@ void prompts_add_names(struct buf *b)
 
 /* --- the list ----------------------------------------------------------------------------------------------------- */
 
-static void add_text(struct buf *b, const char *name, const char *text)
-{
-	jsonw_name(b, name);
-	jsonw_str(b, text);
-}
-
 void prompts_write_description(struct buf *b, const struct prompt *prompt)
 {
 	size_t len;
@@ -197,10 +191,10 @@ void prompts_write_description(struct buf *b, const struct prompt *prompt)
 static void add_argument(struct buf *b, const struct prompt_argument *argument, enum mcp_version version)
 {
 	buf_add_char(b, '{');
-	add_text(b, "name", argument->name);
+	jsonw_member(b, "name", argument->name);
 	if (version >= MCP_2025_06_18)
-		add_text(b, "title", argument->title);
-	add_text(b, "description", argument->description);
+		jsonw_member(b, "title", argument->title);
+	jsonw_member(b, "description", argument->description);
 	jsonw_name(b, "required");
 	buf_add_str(b, argument->required ? "true}" : "false}");
 }
@@ -208,9 +202,9 @@ static void add_argument(struct buf *b, const struct prompt_argument *argument, 
 static void add_prompt(struct buf *b, const struct prompt *prompt, enum mcp_version version)
 {
 	buf_add_char(b, '{');
-	add_text(b, "name", prompt->name);
+	jsonw_member(b, "name", prompt->name);
 	if (version >= MCP_2025_06_18)
-		add_text(b, "title", prompt->title);
+		jsonw_member(b, "title", prompt->title);
 	jsonw_name(b, "description");
 	prompts_write_description(b, prompt);
 	if (prompt->arguments[0].name) {

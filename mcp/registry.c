@@ -62,18 +62,12 @@ static void add_flag(struct buf *b, const char *name, bool on)
 /* Claude Code keeps the answer of a tool from its model when it is longer than this, unless the tool says how long it may be. */
 enum { REGISTRY_USUAL_CHARS = 50000 };
 
-static void add_text(struct buf *b, const char *name, const char *text)
-{
-	jsonw_name(b, name);
-	jsonw_str(b, text);
-}
-
 static void add_tool(struct buf *b, const struct mcp_tool *tool, const struct mcp_config *config, enum mcp_version version)
 {
 	buf_add_char(b, '{');
-	add_text(b, "name", tool->name);
-	add_text(b, "title", tool->title);
-	add_text(b, "description", tool->description);
+	jsonw_member(b, "name", tool->name);
+	jsonw_member(b, "title", tool->title);
+	jsonw_member(b, "description", tool->description);
 	jsonw_name(b, "inputSchema");
 	rpc_write_tree(b, registry_schema(tool));
 	if (config->structured_output)
@@ -82,7 +76,7 @@ static void add_tool(struct buf *b, const struct mcp_tool *tool, const struct mc
 			    "\"required\":[\"result\"]}");
 	jsonw_name(b, "annotations");
 	buf_add_char(b, '{');
-	add_text(b, "title", tool->title);
+	jsonw_member(b, "title", tool->title);
 	add_flag(b, "readOnlyHint", tool->read_only);
 	add_flag(b, "destructiveHint", tool->destructive);
 	add_flag(b, "idempotentHint", tool->idempotent);

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "mcp/base64.h"
 #include "mcp/dirlist.h"
@@ -19,7 +18,6 @@
 #include "runtime/base/utf8.h"
 
 enum {
-	CHUNK = 64 * 1024,
 	NAMES_MAX = 5000,            /* of one directory */
 	NAMES_BYTES_MAX = 100 * 1024,
 };
@@ -44,37 +42,19 @@ static int fail_size(struct tool_call *call, const char *path)
 	return -EFBIG;
 }
 
-static int read_bytes(struct tool_call *call, const char *path, int fd, struct buf *content)
-{
-	for (;;) {
-		char *to = buf_reserve(content, MIN((size_t) CHUNK, content->max - content->len));
-		if (!to)
-			return ws_fail(call, "File", path, ENOMEM);
-		ssize_t n = read(fd, to, MIN((size_t) CHUNK, content->max - content->len));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ws_fail(call, "File", path, errno);
-		content->len += (size_t) n;
-		content->p[content->len] = '\0';
-		if (tool_is_cancelled(call))
-			return -ECANCELED;
-		if ((int64_t) content->len > size_max(call))
-			return fail_size(call, path);
-		if (n == 0)
-			return 0;
-	}
-}
-
 static int read_file(struct tool_call *call, const char *path, int fd, const struct stat *st, struct resource_content *ret)
 {
 	if (st->st_size > size_max(call))
 		return fail_size(call, path);
 	/* One byte more than may be there, to see whether it has grown meanwhile. */
 	ret->bytes.max = (size_t) size_max(call) + 1;
-	int r = read_bytes(call, path, fd, &ret->bytes);
+	int r = buf_read_fd(&ret->bytes, fd);
+	if (r == -EFBIG)
+		return fail_size(call, path);
 	if (r < 0)
-		return r;
+		return ws_fail(call, "File", path, -r);
+	if (tool_is_cancelled(call))
+		return -ECANCELED;
 	const char *s = buf_cstr(&ret->bytes);
 	ret->is_text = !memchr(s, '\0', ret->bytes.len) && utf8_is_valid(s, ret->bytes.len);
 	ret->type = mime_of(path, s, ret->bytes.len, ret->is_text);

@@ -3,6 +3,7 @@
  */
 #include "mcp/result.h"
 
+#include "mcp/answer.h"
 #include "mcp/base64.h"
 #include "runtime/base/jsonw.h"
 #include "runtime/base/utf8.h"
@@ -41,23 +42,25 @@ static void add_content(struct buf *b, const struct call *call)
 	buf_addf(b, "}],\"isError\":%s", pub->is_error ? "true" : "false");
 }
 
-static void add_meta(struct buf *b, const struct call *call)
+/* The members that a client of the handshake gets. */
+static void begin_meta(struct buf *b, const struct call *call)
 {
-	bool stateless = call->request->terms.version == MCP_2026_07_28;
-	const cJSON *member;
-
-	if (!stateless && !call->pub.meta && !call->request->task_id)
-		return;
 	jsonw_name(b, "_meta");
 	buf_add_char(b, '{');
-	if (call->request->task_id && !stateless) {
-		jsonw_name(b, MCP_META_RELATED_TASK);
-		buf_addf(b, "{\"taskId\":\"%s\"}", call->request->task_id);
-	}
-	if (stateless) {
-		jsonw_name(b, MCP_META_SERVER_INFO);
-		session_write_server_info(b, call->request->terms.version);
-	}
+	if (call->request->task_id)
+		buf_addf(b, "\"" MCP_META_RELATED_TASK "\":{\"taskId\":\"%s\"}", call->request->task_id);
+}
+
+static void add_meta(struct buf *b, const struct call *call)
+{
+	const cJSON *member;
+
+	if (call->request->terms.version == MCP_2026_07_28)
+		answer_begin_meta(b, "complete");
+	else if (call->pub.meta || call->request->task_id)
+		begin_meta(b, call);
+	else
+		return;
 	cJSON_ArrayForEach(member, call->pub.meta) {
 		jsonw_name(b, member->string);
 		rpc_write_tree(b, member);
@@ -68,15 +71,12 @@ static void add_meta(struct buf *b, const struct call *call)
 void result_write(struct buf *b, const struct call *call)
 {
 	const struct tool_call *pub = &call->pub;
-	enum mcp_version version = call->request->terms.version;
 
 	add_content(b, call);
-	if (call->server->config->structured_output && !pub->is_error && version >= MCP_2025_06_18) {
+	if (call->server->config->structured_output && !pub->is_error && call->request->terms.version >= MCP_2025_06_18) {
 		buf_add_str(b, ",\"structuredContent\":{\"result\":");
 		add_text(b, call);
 		buf_add_char(b, '}');
 	}
-	if (version == MCP_2026_07_28)
-		buf_add_str(b, ",\"resultType\":\"complete\"");
 	add_meta(b, call);
 }

@@ -350,7 +350,7 @@ int server_init(struct server *s, const struct mcp_config *config, const struct 
 	s->waiting_last = &s->waiting;
 	session_init(&s->session);
 	frame_init(&s->frame, FRAME_LINE_MAX);
-	work_init(&s->work);
+	work_init(&s->work, &s->loop);
 	subscribe_init(s);
 	s->chunk = malloc(SERVER_READ_SIZE);
 	int r = s->chunk ? loop_init(&s->loop) : -ENOMEM;

@@ -5,30 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "runtime/base/fd.h"
-
-enum { SLURP_STEP = 256 * 1024 };
-
-int slurp_fd(int fd, struct buf *content)
-{
-	for (;;) {
-		size_t room = MIN((size_t) SLURP_STEP, content->max - content->len);
-		char *to = room ? buf_reserve(content, room) : NULL;
-		if (!to)
-			return room ? -ENOMEM : -EFBIG;
-		ssize_t n = read(fd, to, room);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		content->len += (size_t) n;
-		to[n] = '\0';
-		if (n == 0)
-			return 0;
-	}
-}
 
 int slurp_place(const struct ws_place *place, struct buf *content, struct stat *ret_st)
 {
@@ -47,5 +25,5 @@ int slurp_place(const struct ws_place *place, struct buf *content, struct stat *
 		return -EFBIG;
 	if (ret_st)
 		*ret_st = st;
-	return slurp_fd(fd, content);
+	return buf_read_fd(content, fd);
 }

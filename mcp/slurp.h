@@ -12,9 +12,6 @@
 
 enum { SLURP_MAX = 64 * 1024 * 1024 };
 
-/* Reads @fd from its position to its end into @content. 0, -EFBIG when @content cannot hold it, or another negative errno. */
-int slurp_fd(int fd, struct buf *content) _must_check_;
-
 /*
  * Reads the regular file at @place into @content (which must allow SLURP_MAX). *@ret_st, unless NULL, describes what
  * was read. 0, -EFBIG when it has SLURP_MAX bytes or more, -EINVAL when it is not a regular file, or another negative

@@ -14,7 +14,7 @@
 #include "mcp/task.h"
 #include "runtime/base/jsonw.h"
 
-enum { ERROR_DATA_MAX = 8 * URI_MAX };
+enum { REFUSAL_MAX = 4096 };
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
@@ -134,7 +134,7 @@ int subscribe_new(struct server *s, struct stream *stream, enum subscribe_kind k
 /* @error as of subscribe_new(). */
 static void refuse(struct server *s, struct request *req, const char *uri, int error)
 {
-	_cleanup_buf_ struct buf data = BUF_INIT(ERROR_DATA_MAX);
+	_cleanup_buf_ struct buf message = BUF_INIT(REFUSAL_MAX);
 
 	if (error == -ENOMEM)
 		return answer_refuse(s, req, RPC_INTERNAL_ERROR, NULL, "Out of memory.");
@@ -143,11 +143,8 @@ static void refuse(struct server *s, struct request *req, const char *uri, int e
 				     "There are too many subscriptions: %d of them, or %d bytes of their URIs, are the limit. Unsubscribe "
 				     "from some, or subscribe to a directory.",
 				     SUBSCRIBE_MAX, SUBSCRIBE_BYTES_MAX);
-	buf_add_str(&data, "{\"uri\":");
-	jsonw_str(&data, uri);
-	buf_add_char(&data, '}');
-	answer_refuse(s, req, error == -EINVAL ? RPC_INVALID_PARAMS : RPC_RESOURCE_NOT_FOUND, buf_error(&data) ? NULL : buf_cstr(&data),
-		      "Resource '%s' %s.", ws_show(uri).s, resource_problem(error));
+	buf_addf(&message, "Resource '%s' %s.", ws_show(uri).s, resource_problem(error));
+	answer_refuse_resource(s, req, error == -EINVAL ? RPC_INVALID_PARAMS : RPC_RESOURCE_NOT_FOUND, uri, buf_cstr(&message));
 }
 
 void subscribe_add(struct server *s, struct request *req)
@@ -263,8 +260,7 @@ static bool may_tell(const struct subscription *sub)
 static void write_updated(struct buf *b, const struct subscription *sub)
 {
 	answer_begin_notification(b, "notifications/resources/updated");
-	answer_member(b, "uri");
-	jsonw_str(b, sub->name);
+	jsonw_member(b, "uri", sub->name);
 }
 
 static void write_task(struct buf *b, const struct subscription *sub)

@@ -108,15 +108,13 @@ static void send_handle(const struct task *task)
 
 	answer_begin(&b, req);
 	if (req->terms.version == MCP_2026_07_28) {
-		buf_add_str(&b, "\"resultType\":\"task\"");
 		task_write(&b, task, MCP_2026_07_28);
-		buf_add_str(&b, ",\"_meta\":{\"" MCP_META_SERVER_INFO "\":");
-		session_write_server_info(&b, MCP_2026_07_28);
+		answer_begin_meta(&b, "task");
 	} else {
 		_cleanup_buf_ struct buf text = BUF_INIT(TASK_ANSWER_MAX);
 		buf_addf(&text, "%s runs in the background as task %s. What it has printed so far is the resource " RESOURCE_URI_JOB_OUTPUT ".",
 			 task->call->tool->name, task->id, task->id);
-		answer_member(&b, "task");
+		jsonw_name(&b, "task");
 		buf_add_char(&b, '{');
 		task_write(&b, task, req->terms.version);
 		buf_add_str(&b, "},\"_meta\":{\"" MCP_META_IMMEDIATE_RESPONSE "\":");

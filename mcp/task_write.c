@@ -46,7 +46,7 @@ static void add_summary(struct buf *b, const char *name, const struct task *task
 		buf_add_str(&line, call->pub.summary);
 	else
 		text_add_line(&line, text, strcspn(text, "\n"), TASK_SUMMARY_MAX);
-	answer_member(b, name);
+	jsonw_name(b, name);
 	jsonw_string(b, buf_cstr(&line), line.len);
 }
 
@@ -58,28 +58,22 @@ static void add_time(struct buf *b, const char *name, int64_t ms)
 
 	(void) gmtime_r(&seconds, &tm);
 	(void) strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	answer_member(b, name);
+	jsonw_name(b, name);
 	buf_addf(b, "\"%s.%03dZ\"", text, (int) (ms % 1000));
-}
-
-static void add_text(struct buf *b, const char *name, const char *text)
-{
-	answer_member(b, name);
-	jsonw_str(b, text);
 }
 
 void task_write(struct buf *b, const struct task *task, enum mcp_version version)
 {
 	bool stateless = version == MCP_2026_07_28, later = clock_now_ms() - task->begun_ms >= TASK_POLL_LATER_AFTER_MS;
 
-	add_text(b, "taskId", task->id);
-	add_text(b, "status", status_name(task, version));
+	jsonw_member(b, "taskId", task->id);
+	jsonw_member(b, "status", status_name(task, version));
 	add_summary(b, "statusMessage", task);
 	add_time(b, "createdAt", task->created_ms);
 	add_time(b, "lastUpdatedAt", task->updated_ms);
-	answer_member(b, stateless ? "ttlMs" : "ttl");
+	jsonw_name(b, stateless ? "ttlMs" : "ttl");
 	buf_addf(b, "%lld", (long long) task->ttl_ms);
-	answer_member(b, stateless ? "pollIntervalMs" : "pollInterval");
+	jsonw_name(b, stateless ? "pollIntervalMs" : "pollInterval");
 	buf_addf(b, "%d", later ? TASK_POLL_LATER_MS : TASK_POLL_MS);
 }
 
@@ -94,7 +88,7 @@ void task_write_detailed(struct buf *b, struct task *task)
 	task_write(b, task, MCP_2026_07_28);
 	if (!task->over || task->cancelled)
 		return;
-	answer_member(b, "result");
+	jsonw_name(b, "result");
 	buf_add_char(b, '{');
 	task_write_result(b, task, MCP_2026_07_28);
 	buf_add_char(b, '}');
@@ -105,9 +99,9 @@ void task_write_list(struct server *s, struct buf *b)
 	buf_add_char(b, '[');
 	for (const struct task *task = s->tasks; task; task = task->next) {
 		buf_add_str(b, task == s->tasks ? "{" : ",{");
-		add_text(b, "id", task->id);
-		add_text(b, "tool", task->call->tool->name);
-		add_text(b, "status", status_name(task, MCP_2025_11_25));
+		jsonw_member(b, "id", task->id);
+		jsonw_member(b, "tool", task->call->tool->name);
+		jsonw_member(b, "status", status_name(task, MCP_2025_11_25));
 		add_time(b, "created", task->created_ms);
 		add_time(b, "updated", task->updated_ms);
 		add_summary(b, "summary", task);

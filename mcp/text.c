@@ -53,13 +53,21 @@ static bool is_plain(const char *s)
 	return *s && *s != '-' && s[strspn(s, plain)] == '\0';
 }
 
+bool text_can_be_shown(const char *s)
+{
+	size_t len = strlen(s);
+
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char) s[i] < 0x20 || s[i] == 0x7F)
+			return false;
+	return utf8_is_valid(s, len);
+}
+
 void text_add_word(struct buf *out, const char *path)
 {
 	_cleanup_buf_ struct buf word = BUF_INIT(TEXT_WORD_MAX);
-	bool shown = *path && strnlen(path, TEXT_WORD_MAX + 1) <= TEXT_WORD_MAX && utf8_is_valid(path, strlen(path));
+	bool shown = *path && strnlen(path, TEXT_WORD_MAX + 1) <= TEXT_WORD_MAX && text_can_be_shown(path);
 
-	for (const char *p = path; shown && *p; p++)
-		shown = (unsigned char) *p >= 0x20 && *p != 0x7F;
 	if (!shown || is_plain(path)) {
 		buf_add_str(out, shown ? path : "FILE");
 		return;

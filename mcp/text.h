@@ -21,6 +21,9 @@ void text_add_name(struct buf *out, const char *name);
  */
 void text_add_repaired(struct buf *out, const char *s, size_t n);
 
+/* Whether @s is UTF-8 without control characters: a message can show it as it is. */
+bool text_can_be_shown(const char *s);
+
 /* @path as one word of a shell command; "FILE" where the word is too long or has control characters. */
 void text_add_word(struct buf *out, const char *path);
 

@@ -21,7 +21,6 @@
 
 #include "mcp/image.h"
 #include "mcp/mime.h"
-#include "mcp/slurp.h"
 #include "mcp/text.h"
 #include "mcp/tool.h"
 #include "mcp/ws.h"
@@ -149,7 +148,7 @@ static void show_image(struct tool_call *call, const char *path, int fd, const s
 	_cleanup_buf_ struct buf data = BUF_INIT(READ_IMAGE_MAX + 1); /* the file may have grown */
 	struct image image;
 
-	int r = size > most ? -EFBIG : slurp_fd(fd, &data);
+	int r = size > most ? -EFBIG : buf_read_fd(&data, fd);
 	if (r == -EFBIG && most < READ_IMAGE_MAX)
 		tool_fail(call, "File '%s' (%s, %lld bytes) exceeds MAX_READ_SIZE_BYTES (%lld). " SMALLER, ws_show(path).s, type, size, most);
 	else if (r == -EFBIG)

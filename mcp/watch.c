@@ -208,10 +208,7 @@ static void start_round(struct watcher *w, int64_t now_ms)
 		watch->look |= watch->blind;
 	w->first = w->watches;
 	w->busy = true;
-	int r = loop_accept_posts(w->loop);
-	if (r == 0)
-		r = work_submit(w->work, &w->round);
-	if (r == 0)
+	if (work_submit(w->work, &w->round) == 0)
 		return;
 	w->busy = false; /* no thread could be started now */
 	want_round(w, now_ms + WATCH_POLL_MS);

@@ -8,9 +8,10 @@
 
 enum { WORK_STACK_SIZE = 1024 * 1024 };
 
-void work_init(struct work *w)
+void work_init(struct work *w, struct loop *loop)
 {
 	memset(w, 0, sizeof(*w));
+	w->loop = loop;
 	w->last = &w->first;
 	(void) pthread_mutex_init(&w->lock, NULL);
 	(void) pthread_cond_init(&w->wake, NULL);
@@ -61,8 +62,10 @@ static int add_thread(struct work *w)
 
 int work_submit(struct work *w, struct work_item *item)
 {
-	int r = 0, queued = 1;
+	int r = loop_accept_posts(w->loop), queued = 1;
 
+	if (r < 0)
+		return r;
 	item->next = NULL;
 	(void) pthread_mutex_lock(&w->lock);
 	for (const struct work_item *i = w->first; i; i = i->next)

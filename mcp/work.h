@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "mcp/loop.h"
 #include "runtime/base/attr.h"
 
 enum { WORK_THREADS_MAX = 4 };
@@ -20,6 +21,7 @@ struct work_item {
 };
 
 struct work {
+	struct loop *loop;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct work_item *first, **last;
@@ -28,9 +30,10 @@ struct work {
 	bool stop;
 };
 
-void work_init(struct work *w);
+/* Items tell @loop when they are done (loop_post()). */
+void work_init(struct work *w, struct loop *loop);
 
-/* Queues @item. 0, or -errno when no thread could be made and none exists. */
+/* Queues @item; event loop only. 0, or -errno when no thread could be made and none exists. */
 int work_submit(struct work *w, struct work_item *item) _must_check_;
 
 /* Ends the threads once they are idle; what is still queued is dropped. Blocks while one works. */

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { BUF_FIRST_CAPACITY = 256 };
+enum { BUF_FIRST_CAPACITY = 256, BUF_READ_STEP = 64 * 1024 };
 
 void buf_done(struct buf *b)
 {
@@ -101,6 +102,25 @@ void buf_addf(struct buf *b, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vaddf(b, fmt, ap);
 	va_end(ap);
+}
+
+int buf_read_fd(struct buf *b, int fd)
+{
+	for (;;) {
+		size_t room = MIN((size_t) BUF_READ_STEP, b->max - b->len);
+		char *to = room ? buf_reserve(b, room) : NULL;
+		if (!to)
+			return room ? buf_error(b) : -EFBIG;
+		ssize_t n = read(fd, to, room);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		b->len += (size_t) n;
+		to[n] = '\0';
+		if (n == 0)
+			return 0;
+	}
 }
 
 void buf_consume(struct buf *b, size_t len)

@@ -37,6 +37,12 @@ void buf_vaddf(struct buf *b, const char *fmt, va_list ap) _printf_(2, 0);
 /* Makes room for @len more bytes and returns where they go (set b->len yourself afterwards), or NULL. */
 char *buf_reserve(struct buf *b, size_t len);
 
+/*
+ * Appends what @fd holds from its position to its end. 0, -EFBIG when the buffer is full (there may be more), or another negative
+ * errno.
+ */
+int buf_read_fd(struct buf *b, int fd) _must_check_;
+
 /* Removes the first @len bytes. */
 void buf_consume(struct buf *b, size_t len);
 

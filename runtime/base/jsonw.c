@@ -51,3 +51,9 @@ void jsonw_name(struct buf *b, const char *name)
 	jsonw_str(b, name);
 	buf_add_char(b, ':');
 }
+
+void jsonw_member(struct buf *b, const char *name, const char *text)
+{
+	jsonw_name(b, name);
+	jsonw_str(b, text);
+}

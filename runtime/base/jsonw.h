@@ -14,3 +14,6 @@ void jsonw_str(struct buf *b, const char *s);
 
 /* "name": in front of a value, preceded by a comma unless it is the first member. */
 void jsonw_name(struct buf *b, const char *name);
+
+/* "name":"text", preceded by a comma unless it is the first member. */
+void jsonw_member(struct buf *b, const char *name, const char *text);

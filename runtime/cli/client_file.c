@@ -18,7 +18,7 @@
 #include "runtime/base/utf8.h"
 #include "runtime/life/workspace.h"
 
-enum { MODE_SHARED = 0666, MODE_PRIVATE = 0600, MODE_KEPT = 0777, READ_CHUNK = 65536 };
+enum { MODE_SHARED = 0666, MODE_PRIVATE = 0600, MODE_KEPT = 0777 };
 
 /* --- finding it -------------------------------------------------------------------------------------------------------- */
 
@@ -148,21 +148,6 @@ static int check_kind(const struct client_file *f, struct err *err)
 	return 0;
 }
 
-/* Reads the open file to its end. 0 or -errno. */
-static int read_all(int fd, struct buf *text)
-{
-	for (;;) {
-		char *to = buf_reserve(text, READ_CHUNK);
-		ssize_t n = to ? read(fd, to, READ_CHUNK) : 0;
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n == 0)
-			return buf_error(text);
-		text->len += n > 0 ? (size_t) n : 0;
-	}
-}
-
 int client_file_read(struct client_file *f, struct buf *text, struct err *err)
 {
 	if (fstatat(f->dir_fd, f->name, &f->st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -178,7 +163,7 @@ int client_file_read(struct client_file *f, struct buf *text, struct err *err)
 		return r;
 	if (faccessat(f->dir_fd, f->name, W_OK, AT_EACCESS) < 0)
 		return err_set(err, ERR_USAGE, errno, "'%s' may not be written: %m", f->shown);
-	r = read_all(fd, text);
+	r = buf_read_fd(text, fd);
 	if (r < 0)
 		return err_set(err, ERR_USAGE, -r, "'%s' cannot be read: %m", f->shown);
 	f->exists = true;
@@ -217,9 +202,9 @@ static int make(const struct client_file *f, const char *name, const char *data,
 /* Copies the old file to @name beside it. 0 or -errno. */
 static int copy(const struct client_file *f, const char *name)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT(CLIENT_FILE_BYTES_MAX + READ_CHUNK);
+	_cleanup_buf_ struct buf text = BUF_INIT(CLIENT_FILE_BYTES_MAX + 1);
 	_cleanup_fd_ int fd = openat(f->dir_fd, f->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	int r = fd < 0 ? -errno : read_all(fd, &text);
+	int r = fd < 0 ? -errno : buf_read_fd(&text, fd);
 
 	return r < 0 ? r : make(f, name, buf_cstr(&text), text.len);
 }

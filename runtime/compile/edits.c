@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/base/utf8.h"
+#include "runtime/spec/compilemsg.h"
 
 /* The string at *@at, which is moved behind its NUL; NULL when there is no NUL. */
 static const char *next_string(const char *input, size_t len, size_t *at)
@@ -33,7 +34,8 @@ static bool read_edit(const char *input, size_t len, size_t *at, const char *nam
 	return ret->value && *ret->value;
 }
 
-int edits_read(const char *input, size_t len, struct edits *ret, struct err *err)
+/* Takes @input apart; what @ret holds points into it. 0, or -EPROTO with @err filled. */
+static int read_edits(const char *input, size_t len, struct edits *ret, struct err *err)
 {
 	size_t at = 0;
 
@@ -91,7 +93,8 @@ void edits_replace(struct buf *text, size_t from, size_t to, const char *add, si
 	*text = new;
 }
 
-int edits_check_text(const char *text, size_t len, struct err *err)
+/* A settings file is UTF-8 without a NUL. */
+static int check_text(const char *text, size_t len, struct err *err)
 {
 	size_t valid = utf8_valid_prefix(text, len);
 	const char *nul = len ? memchr(text, '\0', len) : NULL;
@@ -101,4 +104,23 @@ int edits_check_text(const char *text, size_t len, struct err *err)
 	if (nul)
 		return err_set(err, ERR_USAGE, EINVAL, "line %u holds a NUL byte", edits_line(text, (size_t) (nul - text)));
 	return 0;
+}
+
+int edits_run(const char *input, size_t len, edits_fn edit, struct buf *out, struct err *err)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(COMPILE_OUTPUT_MAX);
+	struct edits edits;
+	int r = read_edits(input, len, &edits, err);
+
+	if (r == 0)
+		r = check_text(edits.text, edits.len, err);
+	if (r < 0)
+		return r;
+	buf_add(&text, edits.text, edits.len);
+	r = edit(&edits, &text, err);
+	if (r == 0 && buf_error(&text) < 0)
+		return err_set(err, ERR_USAGE, -buf_error(&text), "with the settings it would be larger than %d bytes", COMPILE_OUTPUT_MAX);
+	if (r == 0)
+		buf_add(out, buf_cstr(&text), text.len);
+	return r;
 }

@@ -29,8 +29,11 @@ struct edits {
 	size_t len;
 };
 
-/* Takes @input apart; what @ret holds points into it. 0, or -EPROTO with @err filled. */
-int edits_read(const char *input, size_t len, struct edits *ret, struct err *err) _must_check_;
+/* Makes the settings in @text, as far as it is valid. 0, or -errno with @err filled. */
+typedef int (*edits_fn)(const struct edits *edits, struct buf *text, struct err *err);
+
+/* Takes @input apart, has @edit make the settings in the text, and adds the new text to @out. 0, or -errno with @err filled. */
+int edits_run(const char *input, size_t len, edits_fn edit, struct buf *out, struct err *err) _must_check_;
 
 /* The number of the line, from 1, that @at is in. */
 unsigned int edits_line(const char *text, size_t at);
@@ -43,9 +46,3 @@ const char *edits_indent(const char *text, size_t at, size_t *ret_len);
 
 /* Puts the @add_len bytes at @add in the place of those from @from to @to. */
 void edits_replace(struct buf *text, size_t from, size_t to, const char *add, size_t add_len);
-
-/*
- * Fails when the @len bytes at @text are no text that a settings file may be: not UTF-8, or with a NUL among them. 0, or -errno with
- * @err filled.
- */
-int edits_check_text(const char *text, size_t len, struct err *err) _must_check_;

@@ -183,8 +183,9 @@ static void add_root(struct buf *text)
 	buf_add_str(text, newline);
 }
 
-static int edit_text(const struct edits *edits, struct buf *text, struct layout *layout, struct err *err)
+static int edit_text(const struct edits *edits, struct buf *text, struct err *err)
 {
+	struct layout layout = { .newline = "\n", .unit = BUF_INIT(UNIT_MAX) };
 	const struct jsonc_text before = { buf_cstr(text), text->len, err };
 	size_t root;
 	int r = jsonc_check(&before, &root);
@@ -195,29 +196,14 @@ static int edit_text(const struct edits *edits, struct buf *text, struct layout 
 	if (r == 0)
 		r = jsonc_check(&t, &root);
 	if (r == 0)
-		r = learn(&t, root, layout);
+		r = learn(&t, root, &layout);
 	for (size_t i = 0; i < edits->count && r == 0 && buf_error(text) == 0; i++)
-		r = apply(text, &edits->list[i], layout, err);
+		r = apply(text, &edits->list[i], &layout, err);
+	buf_done(&layout.unit);
 	return r;
 }
 
 int jsonc_edit(const char *input, size_t len, struct buf *out, struct err *err)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT(COMPILE_OUTPUT_MAX);
-	struct layout layout = { .newline = "\n", .unit = BUF_INIT(UNIT_MAX) };
-	struct edits edits;
-	int r = edits_read(input, len, &edits, err);
-
-	if (r == 0)
-		r = edits_check_text(edits.text, edits.len, err);
-	if (r < 0)
-		return r;
-	buf_add(&text, edits.text, edits.len);
-	r = edit_text(&edits, &text, &layout, err);
-	buf_done(&layout.unit);
-	if (r == 0 && buf_error(&text) < 0)
-		return err_set(err, ERR_USAGE, -buf_error(&text), "with the settings it would be larger than %d bytes", COMPILE_OUTPUT_MAX);
-	if (r == 0)
-		buf_add(out, buf_cstr(&text), text.len);
-	return r;
+	return edits_run(input, len, edit_text, out, err);
 }

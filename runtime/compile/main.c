@@ -26,7 +26,7 @@
 #include "runtime/compile/toml.h"
 #include "runtime/spec/compilemsg.h"
 
-enum { CHUNK = 16384, EXIT_MISUSED = 125 };
+enum { EXIT_MISUSED = 125 };
 
 static const struct kind {
 	const char *word;
@@ -49,31 +49,19 @@ static const struct kind *find_kind(const char *word)
 
 static int read_input(struct buf *text, struct err *err)
 {
-	for (;;) {
-		char *to = buf_reserve(text, CHUNK);
-		ssize_t n = to ? read(STDIN_FILENO, to, CHUNK) : 0;
+	int r = buf_read_fd(text, STDIN_FILENO);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_set(err, ERR_SYSTEM, errno, "it cannot be read: %m");
-		if (n == 0)
-			break;
-		text->len += (size_t) n;
-	}
-	if (buf_error(text) < 0)
-		return err_set(err, ERR_USAGE, -buf_error(text), "it is larger than %d bytes", COMPILE_INPUT_MAX);
-	return 0;
+	if (r == -EFBIG)
+		return err_set(err, ERR_USAGE, EFBIG, "it is larger than %d bytes", COMPILE_INPUT_MAX);
+	return r < 0 ? err_set(err, ERR_SYSTEM, -r, "it cannot be read: %m") : 0;
 }
 
 static int compile(const struct kind *kind, struct err *err)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT(COMPILE_INPUT_MAX + CHUNK); /* room to see that there is more */
+	_cleanup_buf_ struct buf text = BUF_INIT(COMPILE_INPUT_MAX + 1); /* room to see that there is more */
 	_cleanup_buf_ struct buf out = BUF_INIT(COMPILE_OUTPUT_MAX);
 	int r = read_input(&text, err);
 
-	if (r == 0 && text.len > COMPILE_INPUT_MAX)
-		r = err_set(err, ERR_USAGE, E2BIG, "it is larger than %d bytes", COMPILE_INPUT_MAX);
 	if (r == 0)
 		r = kind->compile(buf_cstr(&text), text.len, &out, err);
 	if (r < 0)

@@ -125,23 +125,17 @@ static int apply(struct buf *text, const struct edit *e, struct err *err)
 	return 0;
 }
 
+static int edit_text(const struct edits *edits, struct buf *text, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < edits->count && r == 0 && buf_error(text) == 0; i++)
+		r = edits->list[i].depth < 2 ? err_set(err, ERR_SYSTEM, EPROTO, "a setting lies in no table") :
+					       apply(text, &edits->list[i], err);
+	return r;
+}
+
 int toml_edit(const char *input, size_t len, struct buf *out, struct err *err)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT(COMPILE_OUTPUT_MAX);
-	struct edits edits;
-	int r = edits_read(input, len, &edits, err);
-
-	if (r == 0)
-		r = edits_check_text(edits.text, edits.len, err);
-	if (r < 0)
-		return r;
-	buf_add(&text, edits.text, edits.len);
-	for (size_t i = 0; i < edits.count && r == 0 && buf_error(&text) == 0; i++)
-		r = edits.list[i].depth < 2 ? err_set(err, ERR_SYSTEM, EPROTO, "a setting lies in no table") :
-					      apply(&text, &edits.list[i], err);
-	if (r == 0 && buf_error(&text) < 0)
-		return err_set(err, ERR_USAGE, -buf_error(&text), "with the settings it would be larger than %d bytes", COMPILE_OUTPUT_MAX);
-	if (r == 0)
-		buf_add(out, buf_cstr(&text), text.len);
-	return r;
+	return edits_run(input, len, edit_text, out, err);
 }

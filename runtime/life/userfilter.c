@@ -45,23 +45,6 @@ struct kept_head {
 
 enum { KEPT_MAX = sizeof(struct kept_head) + COMPILE_INPUT_MAX + FILTERFORM_MAX };
 
-/* Reads all of @fd. 0, -E2BIG or -errno. */
-static int read_all(int fd, struct buf *b)
-{
-	for (;;) {
-		char *to = buf_reserve(b, MIN((size_t) 65536, b->max - b->len));
-		ssize_t n = to ? read(fd, to, MIN((size_t) 65536, b->max - b->len)) : 0;
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return b->len == b->max ? -E2BIG : buf_error(b);
-		b->len += (size_t) n;
-	}
-}
-
 static int read_text(const char *path, struct buf *text, struct err *err)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -71,8 +54,8 @@ static int read_text(const char *path, struct buf *text, struct err *err)
 		return err_set(err, ERR_USAGE, errno, "the system-call filter '%s' cannot be opened: %m", path);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_USAGE, EINVAL, "the system-call filter '%s' is not a regular file", path);
-	int r = read_all(fd, text);
-	if (r == -E2BIG)
+	int r = buf_read_fd(text, fd);
+	if (r == -EFBIG)
 		return err_set(err, ERR_USAGE, E2BIG, "the system-call filter '%s' is larger than %d bytes", path, COMPILE_INPUT_MAX);
 	return r < 0 ? err_set(err, ERR_USAGE, -r, "the system-call filter '%s' cannot be read: %m", path) : 0;
 }
@@ -106,7 +89,7 @@ static bool find_kept(int dir, const struct buf *text, struct buf *form)
 
 	name_of(text, name);
 	_cleanup_fd_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || read_all(fd, &file) < 0 || file.len < sizeof(head))
+	if (fd < 0 || buf_read_fd(&file, fd) < 0 || file.len < sizeof(head))
 		return false;
 	memcpy(&head, file.p, sizeof(head));
 	if (head.magic != KEPT_MAGIC || head.version != KEPT_VERSION || head.text_len != text->len ||

@@ -130,7 +130,7 @@ void fixture_content(struct server *s, struct request *req, const char *content)
 	_cleanup_buf_ struct buf b = BUF_INIT(FIXTURE_ANSWER_MAX);
 
 	answer_begin(&b, req);
-	answer_member(&b, "content");
+	jsonw_name(&b, "content");
 	buf_add_str(&b, content);
 	answer_finish(s, req, &b);
 }

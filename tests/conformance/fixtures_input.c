@@ -121,21 +121,20 @@ static void ask(struct server *s, struct request *req, const char *owner, const 
 	_cleanup_buf_ struct buf b = BUF_INIT(INPUT_MAX);
 
 	answer_begin(&b, req);
-	answer_member(&b, "inputRequests");
+	jsonw_name(&b, "inputRequests");
 	buf_add_char(&b, '{');
 	for (size_t i = 0; i < FIXTURE_QUESTIONS_MAX; i++) {
 		const struct fixture_question *question = &inquiry->rounds[round][i];
 		if (!wanted(req, inquiry, question))
 			continue;
-		answer_member(&b, question->key);
+		jsonw_name(&b, question->key);
 		buf_addf(&b, "{\"method\":\"%s\",\"params\":%s}", question->method, question->params);
 	}
 	buf_add_char(&b, '}');
 	if (state) {
-		answer_member(&b, "requestState");
-		jsonw_str(&b, state);
+		jsonw_member(&b, "requestState", state);
 	}
-	answer_member(&b, "_meta");
+	jsonw_name(&b, "_meta");
 	buf_add_str(&b, "{\"" MCP_META_SERVER_INFO "\":");
 	session_write_server_info(&b, req->terms.version);
 	buf_add_str(&b, "},\"resultType\":\"input_required\"}");

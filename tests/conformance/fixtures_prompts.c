@@ -93,7 +93,7 @@ static void list_prompts(struct server *s, struct request *req)
 	_cleanup_buf_ struct buf b = BUF_INIT(PROMPT_MAX);
 
 	answer_begin(&b, req);
-	answer_member(&b, "prompts");
+	jsonw_name(&b, "prompts");
 	buf_add_char(&b, '[');
 	for (size_t i = 0; i < ARRAY_LEN(prompts); i++) {
 		buf_addf(&b, "%s{\"name\":\"%s\",\"description\":\"Conformance fixture\",\"arguments\":", i > 0 ? "," : "",
@@ -117,7 +117,7 @@ static void get_prompt(struct server *s, struct request *req)
 	    !fixture_input_complete(s, req, prompt->name, &context))
 		return;
 	answer_begin(&b, req);
-	answer_member(&b, "messages");
+	jsonw_name(&b, "messages");
 	buf_add_char(&b, '[');
 	prompt->write(&b, req);
 	buf_add_char(&b, ']');
@@ -135,7 +135,7 @@ static void complete(struct server *s, struct request *req)
 	if (!find(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(ref, "name"))) || !value)
 		return fixture_pass_on(s, req);
 	answer_begin(&b, req);
-	answer_member(&b, "completion");
+	jsonw_name(&b, "completion");
 	buf_add_str(&b, "{\"values\":[");
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
 		if (strncmp(values[i], value, strlen(value)) == 0)

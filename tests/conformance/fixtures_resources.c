@@ -36,7 +36,7 @@ static void list_resources(struct server *s, struct request *req)
 	_cleanup_buf_ struct buf b = BUF_INIT(RESOURCE_MAX);
 
 	answer_begin(&b, req);
-	answer_member(&b, "resources");
+	jsonw_name(&b, "resources");
 	buf_add_char(&b, '[');
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		buf_addf(&b, "%s{\"uri\":\"%s\",\"name\":\"%s\",\"mimeType\":\"%s\",\"description\":\"Conformance fixture\"}",
@@ -51,7 +51,7 @@ static void list_templates(struct server *s, struct request *req)
 	_cleanup_buf_ struct buf b = BUF_INIT(RESOURCE_MAX);
 
 	answer_begin(&b, req);
-	answer_member(&b, "resourceTemplates");
+	jsonw_name(&b, "resourceTemplates");
 	buf_add_str(&b, "[{\"uriTemplate\":\"" TEMPLATE_HEAD "{id}" TEMPLATE_TAIL "\",\"name\":\"template\","
 			"\"mimeType\":\"application/json\",\"description\":\"Conformance fixture\"}]");
 	answer_cache(&b, req, 0, false);
@@ -89,7 +89,7 @@ static void read_resource(struct server *s, struct request *req)
 	if (!row && !write_templated(&templated, uri))
 		return fixture_pass_on(s, req);
 	answer_begin(&b, req);
-	answer_member(&b, "contents");
+	jsonw_name(&b, "contents");
 	buf_add_str(&b, "[{\"uri\":");
 	jsonw_str(&b, uri);
 	if (row) {

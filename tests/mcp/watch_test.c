@@ -38,7 +38,7 @@ static void heard(void *owner, enum watch_event event)
 static void setup(void)
 {
 	double_setup();
-	work_init(&w.work);
+	work_init(&w.work, &w.loop);
 	ck_assert_int_eq(loop_init(&w.loop), 0);
 	watch_init(&w.watcher, &w.loop, &w.work, &d.config, d.call.root_fd);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/harness/unit.h"
 
@@ -196,6 +197,33 @@ START_TEST(test_take)
 }
 END_TEST
 
+/* What a pipe holds comes behind what is there; a full buffer is told from the end, and a descriptor that is none from both. */
+START_TEST(test_read_fd)
+{
+	static const struct {
+		size_t max;
+		int result;
+	} rows[] = { { 8, 0 }, { 7, -EFBIG }, { 5, -EFBIG } };
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct buf b = BUF_INIT(rows[i].max);
+		int ends[2];
+
+		ck_assert_int_eq(pipe(ends), 0);
+		ck_assert_int_eq(write(ends[1], "cd\0ef", 5), 5);
+		ck_assert_int_eq(close(ends[1]), 0);
+		buf_add_str(&b, "ab");
+		ck_assert_int_eq(buf_read_fd(&b, ends[0]), rows[i].result);
+		ck_assert_uint_eq(b.len, MIN(rows[i].max, (size_t) 7));
+		ck_assert_mem_eq(b.p, "abcd\0ef", b.len);
+		ck_assert_int_eq(b.p[b.len], '\0');
+		ck_assert_int_eq(close(ends[0]), 0);
+		ck_assert_int_eq(buf_read_fd(&b, ends[0]), rows[i].result ? -EFBIG : -EBADF);
+		buf_done(&b);
+	}
+}
+END_TEST
+
 UNIT_MAIN("runtime/base/buf", test_empty, test_exactly_the_maximum, test_failure_is_sticky,
 	  test_huge_length_does_not_wrap, test_grows_and_keeps_content, test_any_bytes, test_format, test_reserve,
-	  test_consume, test_truncate, test_take)
+	  test_consume, test_truncate, test_take, test_read_fd)

@@ -55,8 +55,10 @@ START_TEST(test_members)
 	jsonw_name(&b, "inner");
 	buf_add_str(&b, "1}");
 	jsonw_name(&b, "last");
-	buf_add_str(&b, "null}");
-	ck_assert_str_eq(buf_cstr(&b), "{\"a\":\"ends in {\",\"b\\\"c\":{\"inner\":1},\"last\":null}");
+	buf_add_str(&b, "null");
+	jsonw_member(&b, "text", "t\"");
+	buf_add_char(&b, '}');
+	ck_assert_str_eq(buf_cstr(&b), "{\"a\":\"ends in {\",\"b\\\"c\":{\"inner\":1},\"last\":null,\"text\":\"t\\\"\"}");
 }
 END_TEST
 
