@@ -8,7 +8,7 @@
  * as one that does not, with a smaller N. The amount is divided among the processes. What was got is reported while it grows, so
  * that the last line before an end by force tells how far it came.
  *
- * Exit status: 0 when everything was got, 3 when the kernel refused some, 2 for a usage error.
+ * Exit status: 0 when everything was got, 3 when the kernel refused some, 4 when the time was up before either, 2 for a usage error.
  */
 #include "tests/limits/bomb.h"
 

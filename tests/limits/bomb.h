@@ -19,6 +19,7 @@ struct bomb {
 	_Atomic(int64_t) got; /* bytes so far */
 	_Atomic(int64_t) told; /* of which this many were reported */
 	_Atomic(long) count; /* processes, threads or descriptors so far */
+	_Atomic(int) refused; /* set when a process or thread could not be made */
 	_Atomic(int) stop; /* set when the time is up or the amount is reached */
 };
 
@@ -43,7 +44,8 @@ struct load_kind {
 extern const struct memory_kind page_kinds[], kernel_kinds[];
 extern const struct load_kind process_loads[], cpu_loads[];
 
-enum { GOT_ALL = 0, USAGE = 2, REFUSED = 3 }; /* exit statuses; being killed is the third way to end */
+/* Exit statuses; being killed is one way more to end. */
+enum { GOT_ALL = 0, USAGE = 2, REFUSED = 3, TOO_SLOW = 4 /* the time was up before it came to any limit */ };
 
 /* One line on standard output, at once and whole, whoever of the processes writes it. */
 void bomb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -25,13 +25,22 @@ static bool is_over(void)
 	return atomic_load(&bomb->stop) != 0;
 }
 
-/* Tells what happened. The number that was reached decides. */
+/* Tells what happened. The number that was reached decides; on a machine that is too busy to come to any limit there is another end. */
 static int tell(const char *what)
 {
 	long count = atomic_load(&bomb->count);
 
 	bomb_say("%s %ld", what, count);
-	return count >= bomb->processes ? GOT_ALL : REFUSED;
+	if (count >= bomb->processes)
+		return GOT_ALL;
+	return atomic_load(&bomb->refused) ? REFUSED : TOO_SLOW;
+}
+
+/* A process or thread could not be made: who makes them tries again a little later. */
+static void note_refusal(void)
+{
+	atomic_store(&bomb->refused, 1);
+	(void) sched_yield();
 }
 
 static void begin(void)
@@ -50,7 +59,7 @@ static void multiply(bool away)
 		if (pid > 0)
 			continue;
 		if (pid < 0) {
-			(void) sched_yield();
+			note_refusal();
 			continue;
 		}
 		if (away && (setsid() < 0 || fork() != 0))
@@ -82,14 +91,19 @@ static int run_fork_away(void)
 	return tell("processes");
 }
 
-/* The first process is gone before the others are done: what is left of the command is only a crowd. */
+/* The first process is gone before the others are done, soon after they came to the limit: what is left of the command is a crowd. */
 static int run_fork_orphans(void)
 {
 	begin();
-	if (fork() == 0) {
+	pid_t pid = fork();
+	if (pid < 0)
+		note_refusal();
+	if (pid == 0) {
 		multiply(true);
 		_exit(0);
 	}
+	while (!atomic_load(&bomb->refused) && !is_over())
+		bomb_sleep(0.01);
 	bomb_sleep(0.3);
 	return tell("processes");
 }
@@ -105,7 +119,7 @@ static void *vfork_and_wait(_unused_ void *unused)
 			_exit(0);
 		}
 		if (pid < 0)
-			(void) sched_yield();
+			note_refusal();
 	}
 	return NULL;
 }
@@ -123,6 +137,8 @@ static int run_vfork(void)
 		if (pthread_create(&thread, &small, vfork_and_wait, NULL) == 0)
 			atomic_fetch_add(&bomb->count, 2);
 		else
+			note_refusal();
+		if (atomic_load(&bomb->refused))
 			bomb_sleep(0.001);
 	}
 	return tell("processes");
@@ -146,6 +162,8 @@ static int run_threads(void)
 	while (!is_over())
 		if (pthread_create(&thread, &small, wait_for_end, NULL) == 0)
 			atomic_fetch_add(&bomb->count, 1);
+		else
+			note_refusal();
 	return tell("threads");
 }
 
