@@ -159,6 +159,12 @@ static void check_message(const cJSON *m)
 		check_error(error);
 }
 
+/* An id or token that is a number of any length goes back as it came, and then this reader comes no further. */
+static bool has_long_number(enum scan_result result, const struct scan *scan)
+{
+	return result == SCAN_SYNTAX && strcmp(scan->problem, "a number has too many digits") == 0;
+}
+
 /*
  * Nothing of it may need repair: each reader shall see the one line that was meant. Only ids and tokens go back as they came, with
  * escapes that stand for no character; the pre-scan replaces these by others of the same length.
@@ -171,9 +177,14 @@ static void check_line(const char *line, size_t len)
 	fuzz_need(len > 0 && len <= OUT_MESSAGE_MAX, "a line that is empty or too long");
 	for (size_t i = 0; i < ARRAY_LEN(line_ends); i++)
 		fuzz_need(!memmem(line, len, line_ends[i], strlen(line_ends[i])), "a character that some take for the end of a line");
-	fuzz_need(scan_value(&scan, line, len) == SCAN_OK, "a line that is no JSON");
-	fuzz_need(scan.text.len == len, "a line that needs repair");
 	fuzz_need(!workspace_tells_secret(line, len), "a file outside the workspace was read");
+	enum scan_result result = scan_value(&scan, line, len);
+	if (has_long_number(result, &scan)) {
+		scan_done(&scan);
+		return;
+	}
+	fuzz_need(result == SCAN_OK, "a line that is no JSON");
+	fuzz_need(scan.text.len == len, "a line that needs repair");
 	cJSON *tree = cJSON_ParseWithLength(scan.text.p, scan.text.len), *element;
 	fuzz_need(tree, "a line that cJSON does not read");
 	if (!cJSON_IsArray(tree))
