@@ -30,5 +30,11 @@ extern const size_t syscall_cases_count;
  */
 int syscall_case_run(const struct syscall_case *c, int (*prepare)(void));
 
+/*
+ * Whether @result tells that this machine has no entry for such calls: the 32-bit one can be missing (ia32_emulation=0, some virtual
+ * machines), and the call then is a fault of the program, before any filter could see it.
+ */
+bool syscall_case_has_no_entry(const struct syscall_case *c, int result);
+
 /* The result in words: "ok", the name of an errno, or of a signal. */
 const char *syscall_case_result(int result);

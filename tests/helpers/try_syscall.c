@@ -38,7 +38,7 @@ int main(int argc, char *argv[])
 			continue;
 
 		int result = syscall_case_run(c, NULL);
-		bool as_expected = result == c->expect;
+		bool as_expected = result == c->expect || syscall_case_has_no_entry(c, result);
 
 		tried++;
 		printf("%s %s", c->name, syscall_case_result(result));

@@ -18,7 +18,8 @@
 #include "tests/harness/unit.h"
 
 #define MIB ((uint64_t) 1 << 20)
-#define SLACK (4 * MIB) /* what a process has besides: its heap, its page tables */
+/* What a process has besides: its heap, its page tables, and the shadow of its memory in a build with AddressSanitizer. */
+#define SLACK ((ATTR_SANITIZED ? 8 : 4) * MIB)
 
 enum { SIZE = 32 << 20 };
 
