@@ -109,6 +109,16 @@ export function processes(word) {
   return found;
 }
 
+// Memory in kB of a process that processes() found; 0 when it has ended meanwhile.
+export function residentKib(line) {
+  try {
+    return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${line.split(' ')[0]}/status`, 'utf8'))?.[1] ?? 0);
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ESRCH') return 0;
+    throw error;
+  }
+}
+
 export async function until(condition, what, milliseconds = 5000) {
   const end = Date.now() + milliseconds;
   while (!(await condition())) {

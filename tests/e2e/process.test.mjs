@@ -1,18 +1,11 @@
 // Commands as processes: side by side, cancelled, too slow, too loud, hostile. The session lives on, and nothing stays behind.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { allGone, bad, bash, connect, contains, good, makeWorkspace, newMark, processes, sleep, until } from './lib.mjs';
+import { allGone, bad, bash, connect, contains, good, makeWorkspace, newMark, processes, residentKib, sleep, until } from './lib.mjs';
 
 // kB of memory of all processes of the session but its commands.
 function memory(client) {
-  let sum = 0;
-  for (const line of processes(client.mark)) {
-    try {
-      sum += Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${line.split(' ')[0]}/status`, 'utf8'))[1]);
-    } catch { /* it has ended */ }
-  }
-  return sum;
+  return processes(client.mark).reduce((sum, line) => sum + residentKib(line), 0);
 }
 
 test('side by side', async (t) => {

@@ -1,10 +1,10 @@
 // The life of a session: raw pipes, settings, signals, two on one workspace, and what is left afterwards.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { CLOCHE, allGone, bad, bash, connect, contains, good, initialize, makeWorkspace, newMark, processes, raw, sleep, until } from './lib.mjs';
+import { CLOCHE, allGone, bad, bash, connect, contains, good, initialize, makeWorkspace, newMark, processes, raw, residentKib, sleep, until } from './lib.mjs';
 
 test('one line into a pipe: the answer is the first line of the output', async (t) => {
   const dir = makeWorkspace(t);
@@ -156,16 +156,6 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
   });
 }
 
-// Of a process that may end at any time: then 0, as for one that is about to.
-function residentKib(pid) {
-  try {
-    return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
-  } catch (error) {
-    if (error.code === 'ENOENT' || error.code === 'ESRCH') return 0;
-    throw error;
-  }
-}
-
 test('a client that does not read', async (t) => {
   const mark = newMark();
   const server = raw(t, ['mcp', '--ulimit', `locks=${mark}`, makeWorkspace(t)]);
@@ -174,7 +164,7 @@ test('a client that does not read', async (t) => {
   for (let id = 2; id < 300; id += 1) server.send({ id, method: 'tools/call', params: { name: 'run_bash', arguments: { command: 'head -c 40000 /dev/zero | tr "\\0" x' } } });
   await sleep(2000);
   for (const line of processes(mark)) {
-    const kib = residentKib(line.split(' ')[0]);
+    const kib = residentKib(line);
     assert.ok(kib < 128 * 1024, `${line}: ${kib} kB`);
   }
   server.child.stdout.resume();

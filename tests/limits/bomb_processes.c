@@ -134,12 +134,12 @@ static int run_vfork(void)
 	(void) pthread_attr_init(&small);
 	(void) pthread_attr_setstacksize(&small, 64 * 1024);
 	while (!is_over()) {
-		if (pthread_create(&thread, &small, vfork_and_wait, NULL) == 0)
+		if (pthread_create(&thread, &small, vfork_and_wait, NULL) == 0) {
 			atomic_fetch_add(&bomb->count, 2);
-		else
-			note_refusal();
-		if (atomic_load(&bomb->refused))
-			bomb_sleep(0.001);
+			continue;
+		}
+		note_refusal();
+		bomb_sleep(0.001);
 	}
 	return tell("processes");
 }
