@@ -39,6 +39,8 @@ enum {
 	PEAK_STEP = 16,             /* a peak that is higher by less than this part is not worth an exact look */
 	TURN_NS = 100000,           /* the shortest that the kernel takes */
 	LITTLE = 16,                /* nobody is killed who uses less than this part of the limit */
+	WAIT_MAX_US = 20000,        /* a look for a peak waits no longer for the processes … */
+	WAIT_REST = 10,             /* … and when it did, so many times as long there is none */
 };
 
 static struct watch_table table;
@@ -91,8 +93,8 @@ void watchdog_begin(struct watchdog *w, struct watchdog_tree *tree, pid_t root, 
 	tree->ipc.is_own = root == 1;
 	uint64_t contents;
 	tree->folders_before = watch_tmpfs_bytes(&w->folders, &contents);
-	if (w->commands == 0)
-		w->cost_us = 0; /* what a command of before cost says nothing about this one */
+	if (w->commands == 0) /* what a command of before cost, and that it kept this one waiting, says nothing about the next */
+		w->cost_us = 0, w->peaks_ms = 0;
 	if (w->commands++ > 0)
 		return;
 	w->in_folders = tree->folders_before;
@@ -211,10 +213,32 @@ static bool is_new_peak(const struct watchdog_tree *trees, size_t count)
 	return false;
 }
 
-/* With one command it is enough to know that it is above the limit, not by how much: the rest keeps the quick figures. */
-static void read_exact(const struct watchdog *w)
+static bool may_ask_for_peak(const struct watchdog *w)
 {
-	uint64_t sum = 0;
+	return w->credit_us > CREDIT_MAX_US / 2 && clock_now_ms() >= w->peaks_ms;
+}
+
+/* Whether what began at @start, when this process had used @cpu_us, has waited for too long; then it is not tried again so soon. */
+static bool has_waited(struct watchdog *w, const struct timespec *start, uint64_t cpu_us)
+{
+	uint64_t passed = clock_us_since(start), used = clock_cpu_us() - cpu_us;
+
+	if (passed <= used + WAIT_MAX_US)
+		return false;
+	w->peaks_ms = clock_now_ms() + (int64_t) ((passed - used) * WAIT_REST / 1000);
+	return true;
+}
+
+/*
+ * The kernel locks the mappings of a process for its exact figures. Who forks holds that lock, also while it waits for a CPU; and in a
+ * crowd this process waits for one, too, and sees nothing meanwhile. Only for a limit it goes on: false when it gave up.
+ *
+ * With one command it is enough to know that it is above the limit, not by how much: the rest keeps the quick figures.
+ */
+static bool read_exact(struct watchdog *w, bool for_limit)
+{
+	struct timespec start = clock_now();
+	uint64_t sum = 0, cpu_us = clock_cpu_us();
 
 	for (size_t i = 0; i < table.count && (w->commands != 1 || !w->limit || sum <= w->limit); i++) {
 		struct watch_process *p = &table.rows[i];
@@ -222,7 +246,10 @@ static void read_exact(const struct watchdog *w)
 		if (p->shared > 0)
 			p->shared = MIN(p->shared, watch_maps_shared(w->proc_fd, p));
 		sum += p->kernel + p->own + p->shared;
+		if (!for_limit && has_waited(w, &start, cpu_us))
+			return false;
 	}
+	return true;
 }
 
 /* Where folders grow while there is only one command, it is the one that fills them. */
@@ -254,11 +281,11 @@ uint64_t watchdog_look(struct watchdog *w, struct watchdog_tree *trees, size_t c
 	if (watch_files_count(WATCH_SOCKET) > 0)
 		unowned.sockets = watch_sockets_read(w->proc_fd, &table);
 	add_up(w, trees, count, &unowned, false);
-	bool trusted = doubtful() <= w->total / PEAK_STEP;
-	if (is_above(w, trees, count) || (!trusted && w->credit_us > CREDIT_MAX_US / 2 && is_new_peak(trees, count))) {
-		read_exact(w);
-		add_up(w, trees, count, &unowned, true);
-		trusted = true;
+	bool trusted = doubtful() <= w->total / PEAK_STEP, above = is_above(w, trees, count);
+	if (above || (!trusted && may_ask_for_peak(w) && is_new_peak(trees, count))) {
+		trusted = read_exact(w, above);
+		if (trusted)
+			add_up(w, trees, count, &unowned, true);
 	}
 	w->cost_us = clock_cpu_us() - start;
 	for (size_t i = 0; i < count; i++) {

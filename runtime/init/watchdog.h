@@ -27,6 +27,7 @@ struct watchdog {
 	int64_t paused_ms;     /* when the last pause was asked for, on clock_now_ms() */
 	uint64_t cost_us;      /* CPU time that the last look took */
 	uint64_t credit_us;    /* for how long it may look without a rest */
+	int64_t peaks_ms;      /* from when on exact figures are read for a peak, on clock_now_ms() */
 	struct watch_tmpfs folders;
 	int home_fd; /* init's own IPC namespace */
 	struct watch_hidden hidden;

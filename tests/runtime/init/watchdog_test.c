@@ -323,6 +323,34 @@ START_TEST(the_highest_figure_is_remembered)
 }
 END_TEST
 
+/* Where processes keep the look waiting there is none for a while, for a peak; for a limit there is. */
+START_TEST(only_a_peak_can_wait)
+{
+	struct watchdog w = open_watchdog(0);
+	struct watchdog_tree tree = WATCHDOG_TREE_NONE;
+	pid_t root = tree_of_kind(FORKED);
+
+	watchdog_begin(&w, &tree, root, 0);
+	w.peaks_ms = clock_now_ms() + 3600000;
+	(void) watchdog_look(&w, &tree, 1);
+	ck_assert_uint_eq(tree.peak, 0);
+	ck_assert_uint_ge(tree.bytes, (uint64_t) 4 * SIZE);
+	tree.limit = 3 * SIZE;
+	(void) watchdog_look(&w, &tree, 1);
+	ck_assert_uint_le(tree.bytes, (uint64_t) 2 * SIZE);
+	ck_assert_uint_ge(tree.peak, (uint64_t) SIZE);
+	watchdog_end(&w, &tree);
+	watchdog_begin(&w, &tree, root, 0);
+	ck_assert_int_eq(w.peaks_ms, 0); /* the next command starts anew */
+	for (int i = 0; i < 20 && tree.peak == 0; i++) { /* on a busy machine it may have to wait */
+		(void) watchdog_look(&w, &tree, 1);
+		w.peaks_ms = 0;
+	}
+	ck_assert_uint_ge(tree.peak, (uint64_t) SIZE);
+	ck_assert_uint_le(tree.peak, (uint64_t) 2 * SIZE);
+}
+END_TEST
+
 /*
  * Pages that a process dropped, of memory that it still has mapped: no table of any process shows them. When others on this machine let
  * go of as much in the same moment it cannot be told, so this is tried some times.
@@ -350,5 +378,5 @@ UNIT_MAIN("watchdog", private_memory_counts_for_each, hiding_from_debuggers_hide
 	  shared_memory_counts_once, reserved_memory_does_not_count, trees_are_told_apart, the_dead_use_nothing,
 	  below_all_limits_nobody_is_killed, who_uses_the_most_is_killed_for_all, a_limit_of_its_own_comes_first,
 	  what_others_left_in_folders_is_nobodys_fault, the_pause_shrinks_towards_the_nearest_limit,
-	  looking_takes_no_more_than_its_share_but_for_a_while, the_highest_figure_is_remembered,
+	  looking_takes_no_more_than_its_share_but_for_a_while, the_highest_figure_is_remembered, only_a_peak_can_wait,
 	  dropped_pages_are_found_by_what_the_machine_has)
