@@ -93,8 +93,10 @@ void watchdog_begin(struct watchdog *w, struct watchdog_tree *tree, pid_t root, 
 	tree->ipc.is_own = root == 1;
 	uint64_t contents;
 	tree->folders_before = watch_tmpfs_bytes(&w->folders, &contents);
-	if (w->commands == 0) /* what a command of before cost, and that it kept this one waiting, says nothing about the next */
-		w->cost_us = 0, w->peaks_ms = 0;
+	if (w->commands == 0) { /* what a command of before cost, and how long looks waited for it, says nothing about this one */
+		w->cost_us = 0;
+		w->peaks_ms = 0;
+	}
 	if (w->commands++ > 0)
 		return;
 	w->in_folders = tree->folders_before;
@@ -218,20 +220,17 @@ static bool may_ask_for_peak(const struct watchdog *w)
 	return w->credit_us > CREDIT_MAX_US / 2 && clock_now_ms() >= w->peaks_ms;
 }
 
-/* Whether what began at @start, when this process had used @cpu_us, has waited for too long; then it is not tried again so soon. */
-static bool has_waited(struct watchdog *w, const struct timespec *start, uint64_t cpu_us)
+/* Microseconds since @start, when this process had used @cpu_us of CPU time, in which it did not run. */
+static uint64_t waited_us(const struct timespec *start, uint64_t cpu_us)
 {
 	uint64_t passed = clock_us_since(start), used = clock_cpu_us() - cpu_us;
 
-	if (passed <= used + WAIT_MAX_US)
-		return false;
-	w->peaks_ms = clock_now_ms() + (int64_t) ((passed - used) * WAIT_REST / 1000);
-	return true;
+	return passed - MIN(passed, used);
 }
 
 /*
  * The kernel locks the mappings of a process for its exact figures. Who forks holds that lock, also while it waits for a CPU; and in a
- * crowd this process waits for one, too, and sees nothing meanwhile. Only for a limit it goes on: false when it gave up.
+ * crowd this process waits for one, too, and sees nothing meanwhile. Only for a limit it goes on: false when it gave up, for a while.
  *
  * With one command it is enough to know that it is above the limit, not by how much: the rest keeps the quick figures.
  */
@@ -246,8 +245,11 @@ static bool read_exact(struct watchdog *w, bool for_limit)
 		if (p->shared > 0)
 			p->shared = MIN(p->shared, watch_maps_shared(w->proc_fd, p));
 		sum += p->kernel + p->own + p->shared;
-		if (!for_limit && has_waited(w, &start, cpu_us))
+		uint64_t waited = for_limit ? 0 : waited_us(&start, cpu_us);
+		if (waited > WAIT_MAX_US) {
+			w->peaks_ms = clock_now_ms() + (int64_t) (waited * WAIT_REST / 1000);
 			return false;
+		}
 	}
 	return true;
 }
