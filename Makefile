@@ -125,6 +125,7 @@ INIT_MODS = \
 	runtime/init/govern \
 	runtime/init/leaf \
 	runtime/init/notify \
+	runtime/init/nproc \
 	runtime/init/oomscore \
 	runtime/init/reprotect \
 	runtime/init/request \
@@ -310,6 +311,7 @@ UNIT_TESTS = \
 	tests/runtime/init/govern_test \
 	tests/runtime/init/leaf_test \
 	tests/runtime/init/notify_test \
+	tests/runtime/init/nproc_test \
 	tests/runtime/init/request_test \
 	tests/runtime/init/settings_test \
 	tests/runtime/init/throttle_test \

@@ -21,6 +21,7 @@
 #include "runtime/base/proc.h"
 #include "runtime/base/sysx.h"
 #include "runtime/base/wall.h"
+#include "runtime/init/nproc.h"
 #include "runtime/kern/caps.h"
 #include "runtime/kern/landlock.h"
 #include "runtime/kern/mountplan.h"
@@ -202,6 +203,13 @@ bool command_reap(pid_t command, struct command_report *report)
 	return over;
 }
 
+void command_count_leftovers(const struct command_request *req, struct command_report *report)
+{
+	/* The command itself has been reaped, so whoever could get a signal is a leftover. */
+	if (req->tasks_near && wall_stands(WALL_PIDNS) && kill(-1, 0) == 0 && nproc_is_at_least(req->tasks_near))
+		report->tasks_least = req->tasks_near;
+}
+
 /* Passes one signal that init sent us on to the command's process group. */
 static void pass_signal(int signal_fd, pid_t command)
 {
@@ -349,6 +357,7 @@ _noreturn_ static void shim_main(const struct command_request *req, int report_f
 		shim_refuse(PARK_REPORT, failure.step, failure.errnum);
 	tell(PARK_REPORT, &report);
 	watch(command, &notify, &report);
+	command_count_leftovers(req, &report);
 	kill_leftovers();
 	tell(PARK_REPORT, &report);
 	_exit(0);

@@ -53,6 +53,7 @@ struct command_request {
 	int cgroup_fd;        /* the cgroup that its first process is cloned into, or -EBADF; borrowed */
 	bool has_ipcns;       /* the caller is in the IPC namespace that the command shall have */
 	uint32_t tasks_limit; /* RLIMIT_NPROC where it is lower than in @limits; 0: none */
+	uint32_t tasks_near;  /* so many are next to that limit */
 };
 
 /* What the shim tells init through the report pipe. */
@@ -63,6 +64,7 @@ struct command_report {
 	int32_t wait_status; /* of INITMSG_EXITED, with what follows */
 	uint64_t cpu_user_us, cpu_system_us, max_rss_kib;
 	uint64_t read_bytes, written_bytes; /* from and to storage, or INITMSG_UNKNOWN */
+	uint32_t tasks_least; /* that there were in the sandbox when the command ended: tasks_near of the request; 0: fewer, or not known */
 };
 
 /*
@@ -85,3 +87,6 @@ pid_t command_execute(const struct command_request *req, struct notify *notify, 
 
 /* Reaps every child that has ended. True when @command was among them: then its status and usage are in @report. */
 bool command_reap(pid_t command, struct command_report *report);
+
+/* The command has ended: fills tasks_least of @report, if it has left processes behind. To be called by PID 1 of its namespace. */
+void command_count_leftovers(const struct command_request *req, struct command_report *report);

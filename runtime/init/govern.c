@@ -18,6 +18,7 @@ enum {
 	SWEEP_PAUSE_MS = 50,
 	SWEEP_PAUSE_MAX_MS = 3200,
 	TASKS_OF_OURS = 8,  /* init, the server and its threads, a shim */
+	TASKS_NEAR_PART = 16, /* less than this part of a limit is left when it is all but met */
 };
 
 /* No more CPUs than the share needs, where no cgroup measures it out: honest programs are then never stopped for a whole number. */
@@ -110,15 +111,15 @@ static bool is_any_alive(const struct govern *g)
 }
 
 /* The kernel counts processes of all the sandbox for RLIMIT_NPROC, so one command's own come on top of those that are there. */
-static uint32_t tasks_limit(const struct govern *g, const struct governed *c)
+static void limit_tasks(const struct govern *g, struct governed *c, struct command_request *request)
 {
-	uint32_t all = g->wishes.sandbox.pids, there = 0;
-
+	request->tasks_limit = request->tasks_near = 0;
 	if (c->limits.pids == 0 || (g->leaves.controllers & CGROUP_PIDS))
-		return 0;
+		return;
 	if (!g->wishes.single)
-		there = g->watches && is_any_alive(g) ? watchdog_tasks(&g->watchdog) : TASKS_OF_OURS;
-	return (uint32_t) lower((uint64_t) c->limits.pids + there, all);
+		c->tasks_before = g->watches && is_any_alive(g) ? watchdog_tasks(&g->watchdog) : TASKS_OF_OURS;
+	request->tasks_limit = (uint32_t) lower((uint64_t) c->limits.pids + c->tasks_before, g->wishes.sandbox.pids);
+	request->tasks_near = request->tasks_limit - c->limits.pids / TASKS_NEAR_PART;
 }
 
 int govern_begin(struct govern *g, size_t i, const struct initmsg_limits *wanted, struct command_request *request)
@@ -134,7 +135,7 @@ int govern_begin(struct govern *g, size_t i, const struct initmsg_limits *wanted
 			return -errno;
 		request->cgroup_fd = c->leaf->fd;
 	}
-	request->tasks_limit = tasks_limit(g, c);
+	limit_tasks(g, c, request);
 	c->entered = g->watches && !g->wishes.single && wall_stands(WALL_IPCNS) && watchdog_enter(&g->watchdog, &g->trees[i]) == 0;
 	request->has_ipcns = c->entered;
 	oomscore_raise();
@@ -253,6 +254,17 @@ int govern_tick(struct govern *g)
 	return nearer(wait, tick_leaves(g));
 }
 
+/*
+ * What init saw in its looks, and what the shim asked the kernel about at the end: a look at a crowd that forks takes its time, and one
+ * that is over soon is seen when it was still small, or not at all.
+ */
+static uint32_t processes_peak(const struct govern *g, size_t i, const struct command_report *report)
+{
+	uint32_t before = g->commands[i].tasks_before, seen = g->watches ? g->trees[i].tasks_peak : 0;
+
+	return report->tasks_least > before ? MAX(seen, report->tasks_least - before) : seen;
+}
+
 /* What the shim tells of its command, and init of its looks. */
 static void read_watch(struct govern *g, size_t i, const struct command_report *report, struct initmsg_metrics *metrics)
 {
@@ -260,7 +272,7 @@ static void read_watch(struct govern *g, size_t i, const struct command_report *
 		.cpu_user_us = report->cpu_user_us, .cpu_system_us = report->cpu_system_us, .max_rss = report->max_rss_kib * 1024,
 		.memory_peak = MAX(report->max_rss_kib * 1024, g->watches ? g->trees[i].peak : 0),
 		.read_bytes = report->read_bytes, .written_bytes = report->written_bytes,
-		.processes_peak = g->watches ? g->trees[i].tasks_peak : 0,
+		.processes_peak = processes_peak(g, i, report),
 		.throttled_us = g->throttles ? g->shares[i].held_us : g->commands[i].limits.cpu_milli ? INITMSG_UNKNOWN : 0,
 		.measured = INITMSG_APPROXIMATE,
 	};

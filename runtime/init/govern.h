@@ -37,6 +37,7 @@ struct governed {
 	pid_t root;        /* its shim; 1: all but init */
 	struct leaf *leaf; /* NULL: none */
 	struct initmsg_limits limits;
+	uint32_t tasks_before; /* in the sandbox when it began, which count for its RLIMIT_NPROC */
 	enum initmsg_killed killed;
 	struct timespec start;
 };

@@ -116,6 +116,7 @@ _noreturn_ void single(int control_fd, int signal_fd, const struct command_limit
 	if (command < 0)
 		refuse(control_fd, req.id, failure.step, failure.errnum);
 	watch(control_fd, signal_fd, command, &notify, govern, &report);
+	command_count_leftovers(&request, &report);
 	struct initmsg_exited msg = { .head = { INITMSG_EXITED, req.id }, .wait_status = report.wait_status, .denials = denials };
 	govern_end(govern, 0, &report, &msg);
 	IGNORE_RESULT(fdpass_send(control_fd, &msg, sizeof(msg), NULL, 0));

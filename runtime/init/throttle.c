@@ -29,6 +29,7 @@ enum {
 	ANCESTORS_MAX = 4096,
 	PASSES_MAX = 4, /* over new processes, while the old ones are being stopped */
 	STAT_MAX = 1024,
+	STATUS_MAX = 4096,
 	TICK_MIN_US = 2000,
 	TICK_MAX_US = 50000,
 	COST_SHARE = 20,        /* ticks take a twentieth of the time at most */
@@ -89,6 +90,12 @@ static uint64_t clock_of(pid_t pid)
 	return (uint64_t) used.tv_sec * 1000000000 + (uint64_t) used.tv_nsec;
 }
 
+/* Of proc(5): stopped by a signal or a debugger. */
+static bool is_stop(char state)
+{
+	return state == 'T' || state == 't';
+}
+
 /* "12 (name) S 1 …": the fields of proc(5), counted from 3, the state. False when the process is gone. */
 static bool read_stat(int proc_fd, struct row *row)
 {
@@ -102,7 +109,7 @@ static bool read_stat(int proc_fd, struct row *row)
 	if (!at || sscanf(at, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld %lld", &state, &parent, &cutime, &cstime) != 4)
 		return false;
 	row->parent = (pid_t) parent;
-	row->is_stopped = state == 'T' || state == 't';
+	row->is_stopped = is_stop(state);
 	row->is_running = state == 'R';
 	row->waited_ns = (uint64_t) (cutime + cstime) * NS_PER_TICK_OF_STAT;
 	row->own_ns = clock_of(row->pid);
@@ -257,15 +264,34 @@ static void decide(const struct throttle *t, struct throttle_command *c, int64_t
 	c->held = c->share.is_spent || (t->all.is_spent && !is_young);
 }
 
+/*
+ * Whether somebody has stopped it since its row was read, or is about to: then it is not ours. To be asked when its parent has been
+ * stopped, who can do that no more. Only SIGSTOP counts: who blocks the other signals that stop may have one waiting for ever.
+ */
+static bool is_stopped_by_others(int proc_fd, pid_t pid)
+{
+	char path[32], text[STATUS_MAX], letter;
+	unsigned long long mask;
+
+	(void) snprintf(path, sizeof(path), "%d/status", (int) pid);
+	if (!watch_read(proc_fd, path, text, sizeof(text)))
+		return false;
+	const char *state = strstr(text, "\nState:"), *pending = strstr(text, "\nShdPnd:");
+	if (state && sscanf(state, "\nState: %c", &letter) == 1 && is_stop(letter))
+		return true;
+	return pending && sscanf(pending, "\nShdPnd: %llx", &mask) == 1 && (mask >> (SIGSTOP - 1) & 1);
+}
+
 /* Stops what is to be held. Returns how many processes that were. */
-static size_t stop_held(void)
+static size_t stop_held(int proc_fd)
 {
 	size_t stopped = 0;
 
 	for (size_t i = 0; i < counts[current]; i++) {
 		struct row *row = &tables[current][i];
 		/* Stopped by somebody else it stays that. */
-		if (!row->command || !row->command->held || row->pid == row->command->root || row->is_stopped)
+		if (!row->command || !row->command->held || row->pid == row->command->root || row->is_stopped ||
+		    is_stopped_by_others(proc_fd, row->pid))
 			continue;
 		row->stopped = kill(row->pid, SIGSTOP) == 0;
 		stopped += row->stopped;
@@ -329,7 +355,7 @@ int throttle_tick(struct throttle *t, struct throttle_command *commands, size_t 
 			decide(t, &commands[i], now, pass ? 0 : elapsed);
 		}
 		let_go();
-		if (stop_held() == 0)
+		if (stop_held(t->proc_fd) == 0)
 			break;
 	}
 	due = due_us(t, &t->all);

@@ -107,7 +107,7 @@ static int run_fork_orphans(void)
 	}
 	while (!atomic_load(&bomb->refused) && !is_over())
 		bomb_sleep(0.01);
-	bomb_sleep(1);
+	bomb_sleep(0.3);
 	return tell("processes");
 }
 

@@ -38,6 +38,28 @@ time.sleep(1)
 print(\"done\")"'
 is "$ST,$OUT" "0,done" "and not twice when it is mapped too"
 
+# --- processes ------------------------------------------------------------------------------------------------------------
+
+# crowd N: a Python program that starts up to N children and fails at once, when a child is refused or all are there: nobody can have
+# looked at it in between.
+cat >crowd <<'EOF'
+import os, sys, time
+for _ in range(int(sys.argv[1])):
+    try:
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+    except OSError:
+        os._exit(3)
+os._exit(4)
+EOF
+crowded() { cloche run --cgroup none --pids-limit 40 -- python3 crowd "$1"; }
+crowded 100
+is "$ST" 3 "the 40th process is refused"
+like "$ERR" "probably refused, since it was seen with about 3[78]: there may be 40 at once" "and it is told, though nobody can have seen that many"
+crowded 20
+is "$ST,$ERR" "4," "half as many are not, and nothing is told"
+
 # --- what init may do -----------------------------------------------------------------------------------------------------
 
 # init_of OPTION...: the capabilities of init while `cloche run OPTION...` runs a command.
@@ -79,10 +101,12 @@ is "$ST" 0 "a program that computes comes to its end"
 awk "BEGIN { exit !($OUT > 0 && $OUT < 0.4) }"
 ok $? "two processes that chose all CPUs got 0.3" "got '$OUT'"
 
-# What somebody inside has stopped stays stopped, though everything else is stopped and let go on in between.
-cloche run --cgroup none --cpus 0.1 -- bash -c 'sleep 100 & kill -STOP $!
+# What somebody inside has stopped stays stopped, though everything else is stopped and let go on in between; also at the moment when
+# both want to stop it.
+cloche run --cgroup none --cpus 0.1 -- bash -c '
+	for i in {1..15}; do sleep 100 & kill -STOP $!; pids="$pids $!"; done
 	end=$((SECONDS + 3)); while [ $SECONDS -lt $end ]; do :; done
-	awk "/^State/ { print \$2 }" /proc/$!/status; kill -KILL $!'
-is "$ST,$OUT" "0,T" "what was stopped inside stays stopped"
+	for pid in $pids; do awk "/^State/ { print \$2 }" /proc/$pid/status; done | sort | uniq -c | tr -d " "; kill -KILL $pids'
+is "$ST,$OUT" "0,15T" "what was stopped inside stays stopped"
 
 finish

@@ -160,6 +160,29 @@ START_TEST(test_figures)
 }
 END_TEST
 
+/* The kernel counts those that were there before too; and what it tells at the end is no less than what was seen. */
+START_TEST(test_processes_at_the_end)
+{
+	struct command_report report = { .wait_status = 0 };
+	struct initmsg_exited exited = { 0 };
+
+	begin(&(struct govern_wishes) { .sandbox.pids = 512 });
+	ck_assert_int_eq(govern_begin(&govern, 0, &(struct initmsg_limits) { .pids = 64 }, &request), 0);
+	uint32_t before = request.tasks_limit - 64;
+	ck_assert_uint_eq(request.tasks_near, request.tasks_limit - 4);
+	report.tasks_least = request.tasks_near;
+	govern_begun(&govern, 0, 12345678);
+	govern_end(&govern, 0, &report, &exited);
+	ck_assert_uint_eq(exited.metrics.processes_peak, 60);
+
+	ck_assert_int_eq(govern_begin(&govern, 0, &(struct initmsg_limits) { .pids = 64 }, &request), 0);
+	report.tasks_least = before;
+	govern_begun(&govern, 0, 12345678);
+	govern_end(&govern, 0, &report, &exited);
+	ck_assert_uint_eq(exited.metrics.processes_peak, 0);
+}
+END_TEST
+
 /* A cgroup that does not go is tried again, less and less often, and does not keep init busy. */
 START_TEST(test_leaves_that_stay)
 {
@@ -193,5 +216,4 @@ START_TEST(test_leaves_that_stay)
 END_TEST
 
 UNIT_MAIN("runtime/init/govern", test_limits_of_a_command, test_processes_without_cgroups, test_manner, test_shared_proc,
-	  test_given_cgroup, test_figures,
-	  test_leaves_that_stay)
+	  test_given_cgroup, test_figures, test_processes_at_the_end, test_leaves_that_stay)

@@ -19,7 +19,13 @@
 #include "runtime/base/fd.h"
 #include "tests/harness/unit.h"
 
-enum { LITTLE = 20 /* thousandths of a CPU: what a busy machine gives, too */, SECONDS = 2, PATIENCE_MS = 20000 };
+enum {
+	LITTLE = 20, /* thousandths of a CPU: what a busy machine gives, too */
+	SOME = 100,
+	SECONDS = 2,
+	PATIENCE_MS = 20000,
+	CHILDREN = 150,
+};
 
 /* A command: a root, as a shim, with children that compute. */
 static pid_t command(int burners)
@@ -71,6 +77,16 @@ static void run(struct throttle *t, struct throttle_command *commands, size_t co
 	}
 }
 
+/* Ticks until what was held has been let go: then whoever is stopped was stopped by others. */
+static void run_until_free(struct throttle *t, struct throttle_command *c)
+{
+	int64_t end = clock_now_ms() + PATIENCE_MS;
+
+	while (c->held && clock_now_ms() < end)
+		(void) poll(NULL, 0, throttle_tick(t, c, 1));
+	ck_assert(!c->held);
+}
+
 static char state_of(pid_t pid)
 {
 	char path[64], text[512];
@@ -80,12 +96,12 @@ static char state_of(pid_t pid)
 	return strrchr(text, ')')[2];
 }
 
-START_TEST(who_computes_gets_no_more_than_the_share)
+static void expect_no_more_than_the_share(pid_t root)
 {
 	struct throttle t = open_throttle(LITTLE);
 	struct throttle_command c;
 
-	throttle_begin(&t, &c, command(2), 0);
+	throttle_begin(&t, &c, root, 0);
 	struct timespec start = clock_now();
 	run_until_held(&t, &c, 1, &c);
 	run(&t, &c, 1, SECONDS * 1000);
@@ -93,6 +109,34 @@ START_TEST(who_computes_gets_no_more_than_the_share)
 	/* What is used until the first tick, and between two of a busy machine, is paid back in the end. */
 	ck_assert_uint_le(c.used_ns / 1000, passed_us * LITTLE / 1000 + 200000 * t.cpus);
 	ck_assert_uint_gt(c.used_ns, 0);
+}
+
+START_TEST(who_computes_gets_no_more_than_the_share)
+{
+	expect_no_more_than_the_share(command(2));
+}
+END_TEST
+
+/* A stop that waits for ever, since it is blocked, is none. */
+START_TEST(who_blocks_a_stop_gets_no_more_either)
+{
+	sigset_t set;
+
+	ck_assert_int_eq(sigemptyset(&set), 0);
+	ck_assert_int_eq(sigaddset(&set, SIGTSTP), 0);
+	ck_assert_int_eq(sigprocmask(SIG_BLOCK, &set, NULL), 0);
+	pid_t root = fork();
+	if (root == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (fork() != 0)
+			for (;;)
+				(void) pause();
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void) kill(getpid(), SIGTSTP);
+		for (;;)
+			;
+	}
+	expect_no_more_than_the_share(root);
 }
 END_TEST
 
@@ -151,7 +195,63 @@ START_TEST(what_was_stopped_by_others_stays_stopped)
 	throttle_begin(&t, &c, root, 0);
 	run_until_held(&t, &c, 1, &c);
 	run(&t, &c, 1, SECONDS * 1000);
+	run_until_free(&t, &c);
 	ck_assert_int_eq(state_of(stopped), 'T');
+}
+END_TEST
+
+static void compute_us(uint64_t us)
+{
+	for (uint64_t start = clock_cpu_us(); clock_cpu_us() - start < us;)
+		;
+}
+
+/* A shell that stops what it starts, again and again while it is stopped and let go on itself. */
+_noreturn_ static void stop_children(int ready_fd)
+{
+	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t child = fork();
+		if (child == 0) {
+			(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				(void) pause();
+		}
+		compute_us(1000);
+		if (kill(child, SIGSTOP) < 0 || write(ready_fd, &child, sizeof(child)) != sizeof(child))
+			_exit(1);
+		compute_us(1000);
+	}
+	for (;;)
+		;
+}
+
+START_TEST(what_is_being_stopped_by_others_stays_stopped)
+{
+	struct throttle t = open_throttle(SOME);
+	struct throttle_command c;
+	pid_t stopped[CHILDREN];
+	int ready[2];
+
+	ck_assert_int_eq(pipe2(ready, O_NONBLOCK), 0);
+	pid_t root = fork();
+	if (root == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (fork() == 0)
+			stop_children(ready[1]);
+		for (;;)
+			(void) pause();
+	}
+	throttle_begin(&t, &c, root, 0);
+	for (size_t known = 0; known < CHILDREN;) {
+		run(&t, &c, 1, 1);
+		while (known < CHILDREN && read(ready[0], &stopped[known], sizeof(stopped[known])) > 0)
+			known++;
+	}
+	run(&t, &c, 1, SECONDS * 1000);
+	run_until_free(&t, &c);
+	for (size_t i = 0; i < CHILDREN; i++)
+		ck_assert_int_eq(state_of(stopped[i]), 'T');
 }
 END_TEST
 
@@ -170,4 +270,5 @@ START_TEST(without_a_limit_or_a_command_there_is_nothing_to_do)
 END_TEST
 
 UNIT_MAIN("throttle", who_computes_gets_no_more_than_the_share, what_is_within_its_share_is_left_alone, a_share_of_its_own_holds_one_command_only,
-	  what_was_stopped_by_others_stays_stopped, without_a_limit_or_a_command_there_is_nothing_to_do)
+	  who_blocks_a_stop_gets_no_more_either, what_was_stopped_by_others_stays_stopped, what_is_being_stopped_by_others_stays_stopped,
+	  without_a_limit_or_a_command_there_is_nothing_to_do)
