@@ -50,6 +50,11 @@ static inline int sysx_mount_setattr(int dirfd, const char *path, unsigned int f
 	return (int) syscall(SYS_mount_setattr, dirfd, path, flags, attr, sizeof(*attr));
 }
 
+static inline int sysx_tgkill(pid_t pid, pid_t tid, int signo)
+{
+	return (int) syscall(SYS_tgkill, pid, tid, signo);
+}
+
 static inline pid_t sysx_clone3(struct clone_args *args)
 {
 	return (pid_t) syscall(SYS_clone3, args, sizeof(*args));

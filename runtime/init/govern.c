@@ -102,12 +102,18 @@ static struct initmsg_limits settle(const struct govern *g, const struct initmsg
 	return limits;
 }
 
+static size_t count_alive(const struct govern *g)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < GOVERN_COMMANDS; i++)
+		count += g->commands[i].alive;
+	return count;
+}
+
 static bool is_any_alive(const struct govern *g)
 {
-	for (size_t i = 0; i < GOVERN_COMMANDS; i++)
-		if (g->commands[i].alive)
-			return true;
-	return false;
+	return count_alive(g) > 0;
 }
 
 /* The kernel counts processes of all the sandbox for RLIMIT_NPROC, so one command's own come on top of those that are there. */
@@ -118,7 +124,8 @@ static void limit_tasks(const struct govern *g, struct governed *c, struct comma
 		return;
 	if (!g->wishes.single)
 		c->tasks_before = g->watches && is_any_alive(g) ? watchdog_tasks(&g->watchdog) : TASKS_OF_OURS;
-	request->tasks_limit = (uint32_t) lower((uint64_t) c->limits.pids + c->tasks_before, g->wishes.sandbox.pids);
+	uint64_t limit = lower((uint64_t) c->limits.pids + c->tasks_before, g->wishes.sandbox.pids);
+	request->tasks_limit = (uint32_t) MIN(limit, (uint64_t) UINT32_MAX);
 	request->tasks_near = request->tasks_limit - c->limits.pids / TASKS_NEAR_PART;
 }
 
@@ -254,15 +261,26 @@ int govern_tick(struct govern *g)
 	return nearer(wait, tick_leaves(g));
 }
 
+/* How many tasks that are not the command's the kernel counted at its end: what is left now, or was there when it began. */
+static uint32_t tasks_of_others(struct govern *g, size_t i)
+{
+	uint32_t before = g->commands[i].tasks_before;
+
+	if (count_alive(g) == 1)
+		return before;
+	return g->watches ? MAX(before, watchdog_tasks(&g->watchdog) + 1) : UINT32_MAX;
+}
+
 /*
  * What init saw in its looks, and what the shim asked the kernel about at the end: a look at a crowd that forks takes its time, and one
  * that is over soon is seen when it was still small, or not at all.
  */
-static uint32_t processes_peak(const struct govern *g, size_t i, const struct command_report *report)
+static uint32_t processes_peak(struct govern *g, size_t i, const struct command_report *report)
 {
-	uint32_t before = g->commands[i].tasks_before, seen = g->watches ? g->trees[i].tasks_peak : 0;
+	uint32_t seen = g->watches ? g->trees[i].tasks_peak : 0;
+	uint32_t others = report->tasks_least ? tasks_of_others(g, i) : 0;
 
-	return report->tasks_least > before ? MAX(seen, report->tasks_least - before) : seen;
+	return report->tasks_least > others ? MAX(seen, report->tasks_least - others) : seen;
 }
 
 /* What the shim tells of its command, and init of its looks. */

@@ -1,6 +1,7 @@
 /*
  * The kernel's own count of processes and threads, which it keeps for RLIMIT_NPROC (setrlimit(2)): of all that have our user id in our
- * user namespace, zombies included. No file shows it; but by a new process that it refuses under a lower limit it can be asked.
+ * user namespace and those below it, zombies included. (Before Linux 5.14 on the whole host: who meets the limit then may be somebody
+ * else.) No file shows it; but by a new process that it refuses under a lower limit it can be asked.
  */
 #pragma once
 

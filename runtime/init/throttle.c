@@ -7,7 +7,8 @@
  * are believed.
  *
  * Parents are stopped before their children and let go on after them, so that none sees a child stopped that it did not stop itself.
- * The shim of a command is never stopped: it uses next to nothing, and init talks with it.
+ * The shim of a command is never stopped: it uses next to nothing, and init talks with it. Whom others stop is not ours to let go on,
+ * also when their signal comes while ours holds.
  */
 #include "runtime/init/throttle.h"
 
@@ -21,6 +22,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/sysx.h"
 #include "runtime/init/cpus.h"
 #include "runtime/init/watch_read.h"
 
@@ -48,13 +50,16 @@ struct row {
 	uint64_t own_ns, waited_ns; /* CPU time of its own, and of children that it waited for */
 	uint64_t used_ns; /* of its own since the read before */
 	struct throttle_command *command;
-	bool stopped;    /* by us */
-	bool is_stopped; /* whoever did it */
-	bool is_running; /* or would be if there was a CPU for it */
+	size_t depth; /* how many of its ancestors have rows */
+	char state;         /* proc(5): of its first thread */
+	int threads;
+	bool stopped;       /* by us */
+	bool stopped_twice; /* and each of its threads */
 };
 
 static struct row tables[2][ROWS_MAX]; /* of this tick and the one before; ascending */
 static size_t counts[2];
+static size_t order[ROWS_MAX]; /* the rows of this tick, parents before children */
 static unsigned int current;
 
 static int64_t now_us(void)
@@ -90,27 +95,19 @@ static uint64_t clock_of(pid_t pid)
 	return (uint64_t) used.tv_sec * 1000000000 + (uint64_t) used.tv_nsec;
 }
 
-/* Of proc(5): stopped by a signal or a debugger. */
-static bool is_stop(char state)
-{
-	return state == 'T' || state == 't';
-}
-
 /* "12 (name) S 1 …": the fields of proc(5), counted from 3, the state. False when the process is gone. */
 static bool read_stat(int proc_fd, struct row *row)
 {
 	char path[32], text[STAT_MAX];
 	long long cutime, cstime;
-	char state;
 	int parent;
 
 	(void) snprintf(path, sizeof(path), "%d/stat", (int) row->pid);
 	const char *at = watch_read(proc_fd, path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
-	if (!at || sscanf(at, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld %lld", &state, &parent, &cutime, &cstime) != 4)
+	if (!at || sscanf(at, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld %lld %*s %*s %d", &row->state, &parent, &cutime,
+			  &cstime, &row->threads) != 5)
 		return false;
 	row->parent = (pid_t) parent;
-	row->is_stopped = is_stop(state);
-	row->is_running = state == 'R';
 	row->waited_ns = (uint64_t) (cutime + cstime) * NS_PER_TICK_OF_STAT;
 	row->own_ns = clock_of(row->pid);
 	return true;
@@ -133,6 +130,7 @@ static void read_rows(int proc_fd)
 		const struct row *before = find(!current, row.pid);
 		row.used_ns = row.own_ns - (before && before->own_ns <= row.own_ns ? before->own_ns : 0);
 		row.stopped = before && before->stopped;
+		row.stopped_twice = before && before->stopped_twice;
 		tables[current][counts[current]++] = row;
 	}
 }
@@ -146,6 +144,31 @@ static struct throttle_command *command_of(const struct row *row, struct throttl
 		row = find(current, row->parent);
 	}
 	return NULL;
+}
+
+static size_t depth_of(const struct row *row)
+{
+	size_t depth = 0;
+
+	while (depth < ANCESTORS_MAX && (row = find(current, row->parent)))
+		depth++;
+	return depth;
+}
+
+/* Numbers do not tell who came first: they begin again when all have been used. */
+static void sort_by_depth(void)
+{
+	static size_t next[ANCESTORS_MAX + 2];
+
+	memset(next, 0, sizeof(next));
+	for (size_t i = 0; i < counts[current]; i++) {
+		tables[current][i].depth = depth_of(&tables[current][i]);
+		next[tables[current][i].depth + 1]++;
+	}
+	for (size_t depth = 1; depth < ARRAY_LEN(next); depth++)
+		next[depth] += next[depth - 1];
+	for (size_t i = 0; i < counts[current]; i++)
+		order[next[tables[current][i].depth]++] = i;
 }
 
 static uint64_t nanoseconds(const struct timeval *tv)
@@ -205,7 +228,7 @@ static void sample(struct throttle *t, struct throttle_command *commands, size_t
 
 	for (size_t i = 0; i < counts[current] && samples < SAMPLES_MAX; i++) {
 		const struct row *row = &tables[current][i];
-		if (!row->command || !row->is_running || row->pid == row->command->root)
+		if (!row->command || row->state != 'R' || row->pid == row->command->root)
 			continue;
 		row->command->sampled_ns += ran_ns(t->proc_fd, row->pid, elapsed_ns);
 		samples++;
@@ -264,49 +287,90 @@ static void decide(const struct throttle *t, struct throttle_command *c, int64_t
 	c->held = c->share.is_spent || (t->all.is_spent && !is_young);
 }
 
-/*
- * Whether somebody has stopped it since its row was read, or is about to: then it is not ours. To be asked when its parent has been
- * stopped, who can do that no more. Only SIGSTOP counts: who blocks the other signals that stop may have one waiting for ever.
- */
-static bool is_stopped_by_others(int proc_fd, pid_t pid)
+/* What stops a process, beside what we have done ourselves. Other signals that stop do not count: who blocks them may have one waiting. */
+struct stops {
+	bool is_stopped;
+	bool is_sent; /* SIGSTOP, which nobody has taken yet */
+};
+
+static struct stops read_stops(int proc_fd, pid_t pid)
 {
-	char path[32], text[STATUS_MAX], letter;
+	static char text[STATUS_MAX];
 	unsigned long long mask;
+	char path[32], letter;
 
 	(void) snprintf(path, sizeof(path), "%d/status", (int) pid);
 	if (!watch_read(proc_fd, path, text, sizeof(text)))
-		return false;
+		return (struct stops) { false, false };
 	const char *state = strstr(text, "\nState:"), *pending = strstr(text, "\nShdPnd:");
-	if (state && sscanf(state, "\nState: %c", &letter) == 1 && is_stop(letter))
-		return true;
-	return pending && sscanf(pending, "\nShdPnd: %llx", &mask) == 1 && (mask >> (SIGSTOP - 1) & 1);
+	return (struct stops) {
+		.is_stopped = state && sscanf(state, "\nState: %c", &letter) == 1 && letter == 'T',
+		.is_sent = pending && sscanf(pending, "\nShdPnd: %llx", &mask) == 1 && (mask >> (SIGSTOP - 1) & 1),
+	};
 }
 
-/* Stops what is to be held. Returns how many processes that were. */
-static size_t stop_held(int proc_fd)
+static void stop_threads(int proc_fd, pid_t pid)
 {
-	size_t stopped = 0;
+	char path[32];
+
+	(void) snprintf(path, sizeof(path), "%d/task", (int) pid);
+	_cleanup_fd_ int fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct watch_dir list = { .fd = fd };
+	unsigned int tid;
+
+	while (fd >= 0 && watch_next(&list, &tid))
+		(void) sysx_tgkill(pid, (pid_t) tid, SIGSTOP);
+}
+
+/* Stops a process whose parent has been sent its stop. True when it has still to take it, and may start others until it does. */
+static bool stop(int proc_fd, struct row *row)
+{
+	/* A debugger can hold the first thread alone. */
+	if (!row->stopped && (row->state == 'T' || (row->state == 't' && row->used_ns == 0)))
+		return false;
+	if (!row->stopped) {
+		/* Somebody may have been faster than we, between our read of the row and the stop of its parent. */
+		struct stops others = read_stops(proc_fd, row->pid);
+		if (others.is_stopped)
+			return false;
+		row->stopped = !others.is_sent && kill(row->pid, SIGSTOP) == 0;
+		if (row->stopped)
+			return true;
+	}
+	if (row->state == 'T' || row->used_ns == 0)
+		return false;
+	/* While the first thread waits for its child of vfork(2), the kernel leaves it at that, and the others go on. */
+	if (row->threads > 1) {
+		stop_threads(proc_fd, row->pid);
+		row->stopped_twice = row->stopped;
+	}
+	return true;
+}
+
+/* Stops what is to be held. True when that is to be done once more, for what it may have started meanwhile. */
+static bool stop_held(int proc_fd)
+{
+	bool again = false;
 
 	for (size_t i = 0; i < counts[current]; i++) {
-		struct row *row = &tables[current][i];
-		/* Stopped by somebody else it stays that. */
-		if (!row->command || !row->command->held || row->pid == row->command->root || row->is_stopped ||
-		    is_stopped_by_others(proc_fd, row->pid))
-			continue;
-		row->stopped = kill(row->pid, SIGSTOP) == 0;
-		stopped += row->stopped;
+		struct row *row = &tables[current][order[i]];
+		if (row->command && row->command->held && row->pid != row->command->root)
+			again = stop(proc_fd, row) || again;
 	}
-	return stopped;
+	return again;
 }
 
-static void let_go(void)
+static void let_go(int proc_fd)
 {
 	for (size_t i = counts[current]; i > 0; i--) {
-		struct row *row = &tables[current][i - 1];
+		struct row *row = &tables[current][order[i - 1]];
 		if (!row->stopped || (row->command && row->command->held))
 			continue;
-		(void) kill(row->pid, SIGCONT);
-		row->stopped = false;
+		/* One of ours has stopped it; another that waits is somebody's who wants it to stay as it is. */
+		struct stops now = read_stops(proc_fd, row->pid);
+		if (!now.is_stopped || !now.is_sent || row->stopped_twice)
+			(void) kill(row->pid, SIGCONT);
+		row->stopped = row->stopped_twice = false;
 	}
 }
 
@@ -347,6 +411,7 @@ int throttle_tick(struct throttle *t, struct throttle_command *commands, size_t 
 	for (int pass = 0; pass < PASSES_MAX; pass++) {
 		read_rows(t->proc_fd);
 		account(t, commands, count);
+		sort_by_depth();
 		if (pass == 0)
 			sample(t, commands, count, elapsed);
 		judge(&t->all);
@@ -354,8 +419,8 @@ int throttle_tick(struct throttle *t, struct throttle_command *commands, size_t 
 			judge(&commands[i].share);
 			decide(t, &commands[i], now, pass ? 0 : elapsed);
 		}
-		let_go();
-		if (stop_held(t->proc_fd) == 0)
+		let_go(t->proc_fd);
+		if (!stop_held(t->proc_fd))
 			break;
 	}
 	due = due_us(t, &t->all);

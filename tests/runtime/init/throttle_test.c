@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/sysx.h"
 #include "tests/harness/unit.h"
 
 enum {
@@ -25,6 +28,7 @@ enum {
 	SECONDS = 2,
 	PATIENCE_MS = 20000,
 	CHILDREN = 150,
+	CROWD = 40,
 };
 
 /* A command: a root, as a shim, with children that compute. */
@@ -135,6 +139,36 @@ START_TEST(who_blocks_a_stop_gets_no_more_either)
 		(void) kill(getpid(), SIGTSTP);
 		for (;;)
 			;
+	}
+	expect_no_more_than_the_share(root);
+}
+END_TEST
+
+static _noreturn_ void *compute(_unused_ void *unused)
+{
+	for (;;)
+		;
+}
+
+/* A process whose first thread waits as in vfork(2), which no signal but SIGKILL ends, does not take SIGSTOP; its others could go on. */
+START_TEST(threads_of_one_that_waits_get_no_more_either)
+{
+	struct clone_args args = { .flags = CLONE_VFORK, .exit_signal = SIGCHLD };
+	pid_t root = fork();
+
+	if (root == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (fork() != 0)
+			for (;;)
+				(void) pause();
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pthread_t thread;
+		if (pthread_create(&thread, NULL, compute, NULL) != 0)
+			_exit(1);
+		if (sysx_clone3(&args) == 0)
+			(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			(void) pause();
 	}
 	expect_no_more_than_the_share(root);
 }
@@ -255,6 +289,69 @@ START_TEST(what_is_being_stopped_by_others_stays_stopped)
 }
 END_TEST
 
+/* A command of which each child is known. */
+static pid_t command_of(pid_t *children, size_t count)
+{
+	int ready[2];
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid_t root = fork();
+	if (root == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (size_t i = 0; i < count; i++)
+			if ((children[i] = fork()) == 0) {
+				(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+				(void) compute(NULL);
+			}
+		for (size_t i = 0; i < count; i++)
+			if (write(ready[1], &children[i], sizeof(children[i])) != sizeof(children[i]))
+				_exit(1);
+		for (;;)
+			(void) pause();
+	}
+	for (size_t i = 0; i < count; i++)
+		ck_assert_int_eq(read(ready[0], &children[i], sizeof(children[i])), sizeof(children[i]));
+	return root;
+}
+
+/* Many more than there are CPUs, so that a stop waits for its process and comes while that is let go on. */
+START_TEST(a_crowd_goes_on_each_time)
+{
+	struct throttle t = open_throttle(SOME);
+	struct throttle_command c;
+	pid_t children[CROWD];
+
+	throttle_begin(&t, &c, command_of(children, CROWD), 0);
+	run_until_held(&t, &c, 1, &c);
+	run(&t, &c, 1, SECONDS * 1000);
+	run_until_free(&t, &c);
+	for (size_t i = 0; i < CROWD; i++)
+		ck_assert_int_ne(state_of(children[i]), 'T');
+}
+END_TEST
+
+START_TEST(what_others_stop_while_it_is_held_stays_stopped)
+{
+	struct throttle t = open_throttle(LITTLE);
+	struct throttle_command c;
+	pid_t children[2];
+
+	throttle_begin(&t, &c, command_of(children, ARRAY_LEN(children)), 0);
+	while (!c.held)
+		run(&t, &c, 1, 1);
+	while (state_of(children[0]) != 'T')
+		(void) poll(NULL, 0, 1);
+	ck_assert_int_eq(kill(children[0], SIGSTOP), 0);
+	run_until_free(&t, &c);
+	ck_assert_int_eq(state_of(children[0]), 'T');
+	ck_assert_int_ne(state_of(children[1]), 'T');
+	ck_assert_int_eq(kill(children[0], SIGCONT), 0);
+	run(&t, &c, 1, SECONDS * 100);
+	run_until_free(&t, &c);
+	ck_assert_int_ne(state_of(children[0]), 'T');
+}
+END_TEST
+
 START_TEST(without_a_limit_or_a_command_there_is_nothing_to_do)
 {
 	struct throttle t = open_throttle(0);
@@ -269,6 +366,8 @@ START_TEST(without_a_limit_or_a_command_there_is_nothing_to_do)
 }
 END_TEST
 
-UNIT_MAIN("throttle", who_computes_gets_no_more_than_the_share, what_is_within_its_share_is_left_alone, a_share_of_its_own_holds_one_command_only,
-	  who_blocks_a_stop_gets_no_more_either, what_was_stopped_by_others_stays_stopped, what_is_being_stopped_by_others_stays_stopped,
+UNIT_MAIN("throttle", who_computes_gets_no_more_than_the_share, who_blocks_a_stop_gets_no_more_either,
+	  threads_of_one_that_waits_get_no_more_either, what_is_within_its_share_is_left_alone,
+	  a_share_of_its_own_holds_one_command_only, what_was_stopped_by_others_stays_stopped,
+	  a_crowd_goes_on_each_time, what_is_being_stopped_by_others_stays_stopped, what_others_stop_while_it_is_held_stays_stopped,
 	  without_a_limit_or_a_command_there_is_nothing_to_do)
