@@ -13,7 +13,7 @@
 #include "runtime/base/attr.h"
 #include "tests/limits/bomb.h"
 
-enum { SLICE_MS = 5 };
+enum { SLICE_MS = 5, THREADS_MAX = 64 };
 
 static double deadline;
 
@@ -82,15 +82,40 @@ static void *burn_in_thread(_unused_ void *unused)
 	return NULL;
 }
 
-static int run_threads(void)
+/* Starts --processes threads that compute. Returns how many there are. */
+static long start_threads(pthread_t threads[static THREADS_MAX])
 {
-	double start = begin();
-	pthread_t threads[64];
-	long count = MIN(bomb->processes, (long) ARRAY_LEN(threads));
+	long count = MIN(bomb->processes, (long) THREADS_MAX);
 
 	for (long i = 0; i < count; i++)
 		if (pthread_create(&threads[i], NULL, burn_in_thread, NULL) != 0)
-			count = i;
+			return i;
+	return count;
+}
+
+static int run_threads(void)
+{
+	double start = begin();
+	pthread_t threads[THREADS_MAX];
+	long count = start_threads(threads);
+
+	for (long i = 0; i < count; i++)
+		(void) pthread_join(threads[i], NULL);
+	return tell(start);
+}
+
+/* While a thread waits for its child of vfork(2), it takes no signal but SIGKILL, not even SIGSTOP. */
+static int run_beside_vfork(void)
+{
+	double start = begin();
+	pthread_t threads[THREADS_MAX];
+	long count = start_threads(threads);
+
+	pid_t pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+	if (pid == 0) {
+		bomb_sleep(deadline - bomb_now());
+		_exit(0);
+	}
 	for (long i = 0; i < count; i++)
 		(void) pthread_join(threads[i], NULL);
 	return tell(start);
@@ -154,6 +179,7 @@ static int run_short_orphans(void)
 const struct load_kind cpu_loads[] = {
 	{ "burn", "--processes that compute", run_processes },
 	{ "burn-threads", "the same with threads", run_threads },
+	{ "burn-vfork", "threads, the first of which waits for a child of vfork", run_beside_vfork },
 	{ "burn-short", "the same, each process for a few milliseconds only", run_short },
 	{ "burn-orphans", "the same, by processes that nobody waits for", run_short_orphans },
 	{ NULL, NULL, NULL },

@@ -6,7 +6,7 @@ import time
 import host
 
 SECONDS = 2
-KINDS = ("burn", "burn-threads", "burn-short", "burn-orphans")
+KINDS = ("burn", "burn-threads", "burn-vfork", "burn-short", "burn-orphans")
 OTHERS = 0.5  # CPUs that other programs had: then less than a limit allows says nothing
 ATTEMPTS = 4  # a machine on which others work gives less than the limit allows: then once more
 

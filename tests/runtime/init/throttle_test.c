@@ -50,6 +50,23 @@ static pid_t command(int burners)
 		(void) pause();
 }
 
+/* A command whose root has one child, which does @what with @fd. */
+static pid_t command_that(void (*what)(int fd), int fd)
+{
+	pid_t root = fork();
+
+	ck_assert_int_ge(root, 0);
+	if (root != 0)
+		return root;
+	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (fork() == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		what(fd);
+	}
+	for (;;)
+		(void) pause();
+}
+
 static struct throttle open_throttle(uint64_t cpu_milli)
 {
 	struct throttle t;
@@ -121,56 +138,45 @@ START_TEST(who_computes_gets_no_more_than_the_share)
 }
 END_TEST
 
-/* A stop that waits for ever, since it is blocked, is none. */
-START_TEST(who_blocks_a_stop_gets_no_more_either)
-{
-	sigset_t set;
-
-	ck_assert_int_eq(sigemptyset(&set), 0);
-	ck_assert_int_eq(sigaddset(&set, SIGTSTP), 0);
-	ck_assert_int_eq(sigprocmask(SIG_BLOCK, &set, NULL), 0);
-	pid_t root = fork();
-	if (root == 0) {
-		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (fork() != 0)
-			for (;;)
-				(void) pause();
-		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-		(void) kill(getpid(), SIGTSTP);
-		for (;;)
-			;
-	}
-	expect_no_more_than_the_share(root);
-}
-END_TEST
-
 static _noreturn_ void *compute(_unused_ void *unused)
 {
 	for (;;)
 		;
 }
 
-/* A process whose first thread waits as in vfork(2), which no signal but SIGKILL ends, does not take SIGSTOP; its others could go on. */
-START_TEST(threads_of_one_that_waits_get_no_more_either)
+/* A stop that waits for ever, since it is blocked, is none. */
+static void block_a_stop(_unused_ int fd)
+{
+	sigset_t set;
+
+	if (sigemptyset(&set) < 0 || sigaddset(&set, SIGTSTP) < 0 || sigprocmask(SIG_BLOCK, &set, NULL) < 0 || kill(getpid(), SIGTSTP) < 0)
+		_exit(1);
+	(void) compute(NULL);
+}
+
+START_TEST(who_blocks_a_stop_gets_no_more_either)
+{
+	expect_no_more_than_the_share(command_that(block_a_stop, -1));
+}
+END_TEST
+
+/* Who waits as in vfork(2), which only SIGKILL ends, does not take SIGSTOP; the other threads could go on. */
+static void wait_beside_a_thread(_unused_ int fd)
 {
 	struct clone_args args = { .flags = CLONE_VFORK, .exit_signal = SIGCHLD };
-	pid_t root = fork();
+	pthread_t thread;
 
-	if (root == 0) {
+	if (pthread_create(&thread, NULL, compute, NULL) != 0)
+		_exit(1);
+	if (sysx_clone3(&args) == 0)
 		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (fork() != 0)
-			for (;;)
-				(void) pause();
-		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-		pthread_t thread;
-		if (pthread_create(&thread, NULL, compute, NULL) != 0)
-			_exit(1);
-		if (sysx_clone3(&args) == 0)
-			(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			(void) pause();
-	}
-	expect_no_more_than_the_share(root);
+	for (;;)
+		(void) pause();
+}
+
+START_TEST(threads_of_one_that_waits_get_no_more_either)
+{
+	expect_no_more_than_the_share(command_that(wait_beside_a_thread, -1));
 }
 END_TEST
 
@@ -241,9 +247,8 @@ static void compute_us(uint64_t us)
 }
 
 /* A shell that stops what it starts, again and again while it is stopped and let go on itself. */
-_noreturn_ static void stop_children(int ready_fd)
+static void stop_children(int ready_fd)
 {
-	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int i = 0; i < CHILDREN; i++) {
 		pid_t child = fork();
 		if (child == 0) {
@@ -256,8 +261,7 @@ _noreturn_ static void stop_children(int ready_fd)
 			_exit(1);
 		compute_us(1000);
 	}
-	for (;;)
-		;
+	(void) compute(NULL);
 }
 
 START_TEST(what_is_being_stopped_by_others_stays_stopped)
@@ -268,15 +272,7 @@ START_TEST(what_is_being_stopped_by_others_stays_stopped)
 	int ready[2];
 
 	ck_assert_int_eq(pipe2(ready, O_NONBLOCK), 0);
-	pid_t root = fork();
-	if (root == 0) {
-		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (fork() == 0)
-			stop_children(ready[1]);
-		for (;;)
-			(void) pause();
-	}
-	throttle_begin(&t, &c, root, 0);
+	throttle_begin(&t, &c, command_that(stop_children, ready[1]), 0);
 	for (size_t known = 0; known < CHILDREN;) {
 		run(&t, &c, 1, 1);
 		while (known < CHILDREN && read(ready[0], &stopped[known], sizeof(stopped[known])) > 0)
