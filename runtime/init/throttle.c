@@ -159,13 +159,16 @@ static size_t depth_of(const struct row *row)
 static void sort_by_depth(void)
 {
 	static size_t next[ANCESTORS_MAX + 2];
+	size_t deepest = 0;
 
-	memset(next, 0, sizeof(next));
 	for (size_t i = 0; i < counts[current]; i++) {
 		tables[current][i].depth = depth_of(&tables[current][i]);
-		next[tables[current][i].depth + 1]++;
+		deepest = MAX(deepest, tables[current][i].depth);
 	}
-	for (size_t depth = 1; depth < ARRAY_LEN(next); depth++)
+	memset(next, 0, (deepest + 2) * sizeof(next[0]));
+	for (size_t i = 0; i < counts[current]; i++)
+		next[tables[current][i].depth + 1]++;
+	for (size_t depth = 1; depth <= deepest; depth++)
 		next[depth] += next[depth - 1];
 	for (size_t i = 0; i < counts[current]; i++)
 		order[next[tables[current][i].depth]++] = i;
@@ -325,10 +328,10 @@ static void stop_threads(int proc_fd, pid_t pid)
 /* Stops a process whose parent has been sent its stop. True when it has still to take it, and may start others until it does. */
 static bool stop(int proc_fd, struct row *row)
 {
-	/* A debugger can hold the first thread alone. */
-	if (!row->stopped && (row->state == 'T' || (row->state == 't' && row->used_ns == 0)))
-		return false;
 	if (!row->stopped) {
+		/* A debugger can hold the first thread alone. */
+		if (row->state == 'T' || (row->state == 't' && row->used_ns == 0))
+			return false;
 		/* Somebody may have been faster than we, between our read of the row and the stop of its parent. */
 		struct stops others = read_stops(proc_fd, row->pid);
 		if (others.is_stopped)

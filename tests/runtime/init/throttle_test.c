@@ -31,23 +31,42 @@ enum {
 	CROWD = 40,
 };
 
-/* A command: a root, as a shim, with children that compute. */
-static pid_t command(int burners)
+static _noreturn_ void *compute(_unused_ void *unused)
 {
-	pid_t root = fork();
-
-	ck_assert_int_ge(root, 0);
-	if (root != 0)
-		return root;
-	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (int i = 0; i < burners; i++)
-		if (fork() == 0) {
-			(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-			for (;;)
-				;
-		}
 	for (;;)
-		(void) pause();
+		;
+}
+
+/* A command: a root, as a shim, with @children that compute, which are all there. */
+static pid_t command_of(pid_t *children, size_t count)
+{
+	int ready[2];
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid_t root = fork();
+	if (root == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (size_t i = 0; i < count; i++)
+			if ((children[i] = fork()) == 0) {
+				(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+				(void) compute(NULL);
+			}
+		for (size_t i = 0; i < count; i++)
+			if (write(ready[1], &children[i], sizeof(children[i])) != sizeof(children[i]))
+				_exit(1);
+		for (;;)
+			(void) pause();
+	}
+	for (size_t i = 0; i < count; i++)
+		ck_assert_int_eq(read(ready[0], &children[i], sizeof(children[i])), sizeof(children[i]));
+	return root;
+}
+
+static pid_t command(size_t burners)
+{
+	pid_t children[CROWD];
+
+	return command_of(children, burners);
 }
 
 /* A command whose root has one child, which does @what with @fd. */
@@ -137,12 +156,6 @@ START_TEST(who_computes_gets_no_more_than_the_share)
 	expect_no_more_than_the_share(command(2));
 }
 END_TEST
-
-static _noreturn_ void *compute(_unused_ void *unused)
-{
-	for (;;)
-		;
-}
 
 /* A stop that waits for ever, since it is blocked, is none. */
 static void block_a_stop(_unused_ int fd)
@@ -284,31 +297,6 @@ START_TEST(what_is_being_stopped_by_others_stays_stopped)
 		ck_assert_int_eq(state_of(stopped[i]), 'T');
 }
 END_TEST
-
-/* A command of which each child is known. */
-static pid_t command_of(pid_t *children, size_t count)
-{
-	int ready[2];
-
-	ck_assert_int_eq(pipe(ready), 0);
-	pid_t root = fork();
-	if (root == 0) {
-		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (size_t i = 0; i < count; i++)
-			if ((children[i] = fork()) == 0) {
-				(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-				(void) compute(NULL);
-			}
-		for (size_t i = 0; i < count; i++)
-			if (write(ready[1], &children[i], sizeof(children[i])) != sizeof(children[i]))
-				_exit(1);
-		for (;;)
-			(void) pause();
-	}
-	for (size_t i = 0; i < count; i++)
-		ck_assert_int_eq(read(ready[0], &children[i], sizeof(children[i])), sizeof(children[i]));
-	return root;
-}
 
 /* Many more than there are CPUs, so that a stop waits for its process and comes while that is let go on. */
 START_TEST(a_crowd_goes_on_each_time)
