@@ -34,21 +34,35 @@ static void burn_until(double end)
 			x += (unsigned long) i;
 }
 
+static double seconds_of(const struct timeval *time)
+{
+	return (double) time->tv_sec + (double) time->tv_usec / 1e6;
+}
+
 /* Of this process, or of those that it waited for. */
+static double user_seconds(int who)
+{
+	struct rusage used = { 0 };
+
+	(void) getrusage(who, &used);
+	return seconds_of(&used.ru_utime);
+}
+
 static double cpu_seconds(int who)
 {
 	struct rusage used = { 0 };
 
 	(void) getrusage(who, &used);
-	return (double) (used.ru_utime.tv_sec + used.ru_stime.tv_sec) + (double) (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+	return seconds_of(&used.ru_utime) + seconds_of(&used.ru_stime);
 }
 
 /* CPU seconds of this process and of those that it waited for, per second since @begin. */
 static int tell(double begin)
 {
 	double wall = bomb_now() - begin, used = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN);
+	double user = user_seconds(RUSAGE_SELF) + user_seconds(RUSAGE_CHILDREN);
 
-	bomb_say("cpus %.3f, %.3f of %.3f seconds", used / wall, used, wall);
+	bomb_say("cpus %.3f, %.3f of %.3f seconds, %.3f of them the user's", used / wall, used, wall, user);
 	return GOT_ALL;
 }
 
